@@ -1,0 +1,50 @@
+# Needs python3 (with venv) and make, nothing else:  make demo | test | bench | lint | format | clean
+PYTHON ?= python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+READY_BENCH := $(VENV)/.ready-bench
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.PHONY: demo test bench lint format clean
+
+demo: $(READY)
+	$(BIN)/python examples/les_miserables.py
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+bench: $(READY_BENCH)
+	$(BIN)/python -m benchmarks
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The stamp is written last and removed first: an environment without it is unfinished, and is made
+# again from nothing.
+$(READY): pyproject.toml
+	@if ! { [ -f $@ ] && $(BIN)/python -c ''; } 2>/dev/null; then \
+		echo "making the environment $(VENV)"; \
+		$(PYTHON) -m venv --clear $(VENV); \
+	fi
+	@rm -f $@
+	@echo "installing odsymnmf and its tools"
+	@$(PIP_INSTALL) ".[dev]"
+	@touch $@
+
+$(READY_BENCH): $(READY)
+	@echo "installing the peers to measure against"
+	@$(PIP_INSTALL) ".[bench]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,75 @@
+"""Off-diagonal symmetric nonnegative matrix factorization.
+
+Find H >= 0 (n x r) such that A_ij ~ (H H^T)_ij for every pair i != j of n items with similarities
+A. The diagonal of A is never looked at. The rows of H are soft, overlapping memberships.
+
+The public names are loaded when first used, so that ``import odsymnmf`` costs next to nothing.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odsymnmf import datasets as datasets
+    from odsymnmf import metrics as metrics
+    from odsymnmf.factorize import Factorization as Factorization
+    from odsymnmf.factorize import factorize as factorize
+    from odsymnmf.factorize import objective as objective
+
+    __version__: str
+
+# Public name -> the module it comes from; None: the name is a module itself. A new public name is
+# one line here, and one above for type checkers and editors.
+_PUBLIC: dict[str, str | None] = {
+    "Factorization": "factorize",
+    "datasets": None,
+    "factorize": "factorize",
+    "metrics": None,
+    "objective": "factorize",
+}
+
+__all__ = list(_PUBLIC)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(__name__)
+    except PackageNotFoundError:  # imported from a source tree that was never installed
+        return "0+unknown"
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _PUBLIC:
+        home = _PUBLIC[name]
+        module = importlib.import_module(f"{__name__}.{home or name}")
+        value = getattr(module, name) if home else module
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC, "__version__"})
+
+
+class _Package(ModuleType):
+    """Keeps `odsymnmf.factorize` the function, though a module has the same name.
+
+    Importing a submodule binds it as an attribute of its package; without this, the function would
+    turn into the module as soon as anybody imports `odsymnmf.factorize` directly.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _PUBLIC.get(name) is not None:
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,169 @@
+"""Where H starts: greedy (the paper's), spectral, random, zero."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from odsymnmf import kernels
+from odsymnmf.random_state import RandomSource
+from odsymnmf.similarity import Similarity, Sparse
+
+Array = NDArray[Any]
+
+# The virtual diagonal of the greedy start, as a multiple of the largest similarity.
+SELF_SIMILARITY = 1.0
+
+
+def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
+    """Build column after column from items that hang together (Algorithm 6 of the paper).
+
+    The first 2r - 2 items of a column are picked one by one, each with the largest score
+    s = A w - B (B^T w), where w = A 1_J sums the similarities to the items J picked before and B
+    holds the columns before. The others follow in the order of their scores. The first entry of
+    a column is the root of the largest similarity, so that H scales with A.
+    """
+    H = np.zeros((A.n, r), dtype=A.dtype)
+    first = min(np.sqrt(A.scale), upper)
+    if first == 0:
+        return H
+    own = SELF_SIMILARITY * A.scale
+    degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64) + own
+    for j in range(r):
+        B = np.ascontiguousarray(H[:, :j])
+        sums, total = np.zeros(j), np.zeros(2)
+        taken = np.zeros(A.n, dtype=bool)
+        # w = 1: every item counts until one has been picked.
+        v, c = degrees, B.sum(axis=0, dtype=np.float64)
+        w = np.zeros(A.n)
+
+        def place(items: Array, j: int = j, sums: Array = sums, total: Array = total) -> None:
+            rows = A.rows(items)
+            kernels.greedy.place(items, *_after(rows, j), H, sums, total, first, upper, l1)
+
+        for _ in range(min(A.n, 2 * r - 2)):
+            k = kernels.greedy.best(v, B, c, taken)
+            place(np.array([k]))
+            if not taken.any():
+                v, c = np.zeros(A.n), np.zeros(j)
+            taken[k] = True
+            if isinstance(A, Sparse):
+                S = A.A
+                kernels.greedy.weigh(k, S.indptr, S.indices, S.data, own, B, v, c)
+            else:
+                w += A.rows(np.array([k]))[3]
+                w[k] += own
+                v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
+                c = B.T @ w
+        rest = np.flatnonzero(~taken)
+        scores = v[rest] - B[rest] @ c
+        order = rest[np.argsort(-scores, kind="stable")]
+        for b in A.item_blocks():
+            place(order[b])
+    return H
+
+
+def _after(rows: Any, j: int) -> Any:
+    """Put the column after the row numbers, as the kernel wants it."""
+    return rows[0], j, *rows[1:]
+
+
+def random(A: Similarity, r: int, rng: RandomSource) -> Array:
+    """Return uniform random entries, scaled to the data."""
+    return scaled(A, rng.uniform(size=(A.n, r)).astype(A.dtype))
+
+
+def scaled(A: Similarity, H: Array) -> Array:
+    """Return t H with t^2 = <A, H H^T> / |H H^T|^2, both off the diagonal: the best fit."""
+    H64 = H.astype(np.float64, copy=False)
+    norms = np.einsum("ij,ij->i", H64, H64)
+    inner = float(np.einsum("ij,ij->", H64, A.product(H), dtype=np.float64))
+    squares = float(np.sum((H64.T @ H64) ** 2) - norms @ norms)
+    if squares <= 0:
+        return H
+    if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by
+        inner = np.sqrt(A.energy * squares)
+    return H * np.asarray(np.sqrt(inner / squares), dtype=H.dtype)
+
+
+def spectral(A: Similarity, r: int, rng: RandomSource) -> Array:
+    """Rotate the r leading eigenvectors of A towards the axes and cut off what is negative.
+
+    The pivots of a QR decomposition of V^T are r items that differ most; the orthogonal matrix
+    nearest to their rows of V turns each of them towards an axis of its own (Damle, Minden and
+    Ying, "Simple, direct and efficient multi-way spectral clustering", 2019).
+    """
+    V = _leading_eigenvectors(A, min(r, A.n), rng)
+    pivots = linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    left, _, right = linalg.svd(V[pivots].T)
+    H = np.maximum(V @ (left @ right), 0.0)
+    extra = rng.uniform(size=(A.n, r - V.shape[1])) * H.max(initial=0.0)
+    return scaled(A, np.hstack([H, extra]).astype(A.dtype))
+
+
+def _leading_eigenvectors(A: Similarity, r: int, rng: RandomSource) -> Array:
+    """Return eigenvectors of the r largest eigenvalues of A with a zero diagonal, roughly."""
+    if A.n <= max(2 * r + 1, 100):
+        return np.asarray(linalg.eigh(A.product(np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r])
+    operator = LinearOperator((A.n, A.n), matvec=A.product, matmat=A.product, dtype=A.dtype)
+    start = rng.uniform(size=A.n).astype(A.dtype)
+    try:
+        return np.asarray(eigsh(operator, k=r, which="LA", v0=start, tol=1e-2)[1])
+    except ArpackNoConvergence as unfinished:
+        V = unfinished.eigenvectors
+        extra = rng.standard_normal(size=(A.n, r - V.shape[1])).astype(A.dtype)
+        return np.asarray(linalg.qr(np.hstack([V, extra]), mode="economic")[0])
+
+
+def zero(A: Similarity, r: int) -> Array:
+    """Return no memberships but one: column l holds a single item that no other column holds.
+
+    From zeros alone no entry can move, because its optimum is undefined. The items are the
+    best-connected ones that are not linked to each other, as far as there are such.
+    """
+    H = np.zeros((A.n, r), dtype=A.dtype)
+    score = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64)
+    for l in range(min(r, A.n)):
+        k = int(np.argmax(score))
+        H[k, l] = np.sqrt(A.scale)
+        _, indptr, indices, data = A.rows(np.array([k]))
+        row = slice(indptr[k], indptr[k + 1]) if isinstance(A, Sparse) else slice(None)
+        span = np.ptp(score[np.isfinite(score)]) + 1.0
+        score[indices[row]] -= span * (data[row] > 0)
+        score[k] = -np.inf
+    return H
+
+
+STARTS: dict[str, Callable[..., Array]] = {
+    "greedy": lambda A, r, l1, upper, rng: greedy(A, r, l1=l1, upper=upper),
+    "spectral": lambda A, r, l1, upper, rng: spectral(A, r, rng),
+    "random": lambda A, r, l1, upper, rng: random(A, r, rng),
+    "zero": lambda A, r, l1, upper, rng: zero(A, r),
+}
+
+
+def start(A: Similarity, r: int, init: Any, *, l1: bool, upper: float, rng: Any) -> Array:
+    """Return the start that ``init`` names, or a copy of the array it is, within the bounds."""
+    if isinstance(init, str):
+        if init not in STARTS:
+            known = ", ".join(repr(name) for name in STARTS)
+            raise ValueError(f"init={init!r} is not known; use {known} or an array (n x r).")
+        H = STARTS[init](A, r, l1, upper, rng)
+    else:
+        H = _given(A, r, init)
+    return np.ascontiguousarray(np.minimum(H, np.asarray(upper, dtype=H.dtype)))
+
+
+def _given(A: Similarity, r: int, init: Any) -> Array:
+    H = np.asarray(init)
+    if H.shape != (A.n, r):
+        raise ValueError(f"init has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
+    H = H.astype(A.dtype)
+    bad = np.argwhere(~(np.isfinite(H) & (H >= 0)))
+    if len(bad):
+        i, l = bad[0]
+        raise ValueError(f"init[{i}, {l}] is {H[i, l]}; entries must be finite and >= 0.")
+    return H

@@ -1,0 +1,20 @@
+"""Compiled kernels: plain arrays in, plain arrays out.
+
+A kernel module is imported when it is first used, because importing numba takes a while and
+most of the library does without it.
+"""
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odsymnmf.kernels import checks, greedy, l1, l2, symnmf, weighted_median
+
+__all__ = ["checks", "greedy", "l1", "l2", "symnmf", "weighted_median"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,11 @@
+"""How every kernel is compiled."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile on first call, cache on disk, release the GIL; fused multiply-add is allowed."""
+    return njit(cache=True, nogil=True, fastmath={"contract"})(function)

@@ -1,0 +1,107 @@
+"""The greedy start (Algorithm 6 of the paper) at the cost of the stored entries.
+
+Column j is built item by item: B = H[:, :j] are the columns before it, h = H[:, j] is what is
+there so far. ``sums`` holds B^T h, ``total`` holds (sum h, sum h^2). A has a virtual diagonal
+of ``own``, its self-similarity; no stored diagonal is read.
+"""
+
+import numpy as np
+
+from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.l1 import TIE
+from odsymnmf.kernels.weighted_median import select
+
+
+@kernel
+def _l2_value(k, j, start, stop, indices, data, H, sums, total):
+    b = 0.0
+    for p in range(start, stop):
+        b += data[p] * H[indices[p], j]
+    for t in range(j):
+        b -= sums[t] * H[k, t]
+    return max(0.0, b / total[1])
+
+
+@kernel
+def _l1_value(k, j, start, stop, indices, data, H, total, points, weights):
+    half = 0.5 * total[0] * (1.0 + TIE)
+    nearby = 0.0
+    for p in range(start, stop):
+        nearby += H[indices[p], j] if data[p] > 0.0 else 0.0
+    if nearby <= half:
+        return 0.0
+    count, P = 0, 0.0
+    for p in range(start, stop):
+        i = indices[p]
+        if data[p] > 0.0 and H[i, j] > 0.0:
+            b = data[p] + 0.0
+            for t in range(j):
+                b -= H[i, t] * H[k, t]
+            if b > 0.0:
+                points[count] = b / H[i, j]
+                weights[count] = H[i, j]
+                P += weights[count]
+                count += 1
+    return select(points, weights, count, P - half) if half < P else 0.0
+
+
+@kernel
+def place(items, rows, j, indptr, indices, data, H, sums, total, first, upper, l1):
+    """Set H[k, j] for each item k in turn, best for the entries set before it.
+
+    Row ``rows[p]`` of (indptr, indices, data) is the row of item ``items[p]``. The first entry
+    of a column is ``first``.
+    """
+    longest = 0
+    for q in rows:
+        longest = max(longest, indptr[q + 1] - indptr[q])
+    points, weights = np.empty(longest), np.empty(longest)
+    for p in range(len(items)):
+        k = items[p]
+        start, stop = indptr[rows[p]], indptr[rows[p] + 1]
+        if total[1] == 0.0:
+            x = first
+        elif l1:
+            x = _l1_value(k, j, start, stop, indices, data, H, total, points, weights)
+        else:
+            x = _l2_value(k, j, start, stop, indices, data, H, sums, total)
+        if x > 0.0:
+            H[k, j] = min(x, upper)
+            x = np.float64(H[k, j])
+            total[0] += x
+            total[1] += x * x
+            for t in range(j):
+                sums[t] += x * H[k, t]
+
+
+@kernel
+def best(v, B, c, taken):
+    """Return the item not taken with the largest score v_i - b_i . c.
+
+    Where c >= 0 the product only lowers the score, so most items need no product at all.
+    """
+    lowers = True
+    for t in range(len(c)):
+        lowers &= c[t] >= 0.0
+    winner, high = -1, -np.inf
+    for i in range(len(v)):
+        if taken[i] or (lowers and v[i] <= high):
+            continue
+        s = v[i]
+        for t in range(len(c)):
+            s -= B[i, t] * c[t]
+        if s > high or winner < 0:
+            winner, high = i, s
+    return winner
+
+
+@kernel
+def weigh(k, indptr, indices, data, own, B, v, c):
+    """Add item k to the cluster: w += A_:,k, kept as v = A w and c = B^T w, over two hops."""
+    for p in range(indptr[k], indptr[k + 1] + 1):
+        i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, own)
+        v[i] += own * a
+        for q in range(indptr[i], indptr[i + 1]):
+            v[indices[q]] += a * data[q]
+        for t in range(len(c)):
+            c[t] += a * B[i, t]

@@ -1,0 +1,174 @@
+"""l1: one row of H after another, every entry a weighted median over the neighbours.
+
+Entry (k, l) minimises sum_{i != k} |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
+b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 0, so only
+neighbours with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
+zero. T = W_l - H_kl is the weight in all, with W_l = sum_i H_il.
+
+While row k is worked on, rho_i = A_ik - h_k . h_i is kept for its neighbours: b_i = rho_i +
+a_i x, and the sign of rho_i tells on which side of x the breakpoint lies. A fitted pair has
+rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry of its own.
+"""
+
+import numpy as np
+
+from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.weighted_median import select
+
+# As in l2: a leave-one-out sum this far below its running sum is recomputed.
+CANCELLED = 1e-4
+# Weights this close to half of the total are a tie, which goes to the smaller minimiser.
+TIE = 1e-12
+# Residuals below this fraction of A_ik are rounding.
+ROUNDING = 1e-14
+
+
+@kernel
+def _entry(x, half, m, near, l, H, rho, points, weights):
+    """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
+
+    That is the smallest breakpoint with at most half of the weight above it. One pass over the
+    signs of rho shows whether x is it already, and if not, on which side it lies.
+    """
+    above, at = 0.0, 0.0
+    for j in range(m):
+        a = H[near[j], l]
+        above += a if rho[j] > 0.0 else 0.0
+        at += a if rho[j] == 0.0 else 0.0
+    count, weight = 0, 0.0
+    if above > half:
+        for j in range(m):
+            a = H[near[j], l]
+            if rho[j] > 0.0 and a > 0.0:
+                points[count] = (rho[j] + a * x) / a
+                weights[count] = a
+                count += 1
+        return select(points, weights, count, above - half)
+    if x == 0.0 or above + at > half:
+        return x
+    for j in range(m):
+        a = H[near[j], l]
+        b = rho[j] + a * x
+        if rho[j] < 0.0 and a > 0.0 and b > 0.0:
+            points[count] = b / a
+            weights[count] = a
+            weight += a
+            count += 1
+    P = above + at + weight
+    return select(points, weights, count, P - half) if half < P else 0.0
+
+
+@kernel
+def _column_sum(k, l, H):
+    """Return sum_{i != k} H_il."""
+    total = 0.0
+    for i in range(len(H)):
+        if i != k:
+            total += H[i, l]
+    return total
+
+
+@kernel
+def _positive_neighbours(start, stop, indices, data, near, value, rho):
+    """List the neighbours with A_ik > 0, with rho for h_k = 0; return how many."""
+    m = 0
+    for j in range(start, stop):
+        near[m] = indices[j]
+        value[m] = rho[m] = data[j]
+        m += data[j] > 0.0
+    return m
+
+
+@kernel
+def _weight_nearby(S, m, near, H):
+    """Set S_l = sum of H_il over the neighbours i: no positive breakpoint weighs more."""
+    r = len(S)
+    for l in range(r):
+        S[l] = 0.0
+    j = 0
+    while j + 4 <= m:
+        i0, i1, i2, i3 = near[j], near[j + 1], near[j + 2], near[j + 3]
+        for l in range(r):
+            S[l] = (((S[l] + H[i0, l]) + H[i1, l]) + H[i2, l]) + H[i3, l]
+        j += 4
+    while j < m:
+        for l in range(r):
+            S[l] += H[near[j], l]
+        j += 1
+
+
+@kernel
+def _move(step, m, near, l, H, value, rho):
+    """rho_i -= step a_i; return by how much sum of max(rho_i, 0) fell."""
+    fall = 0.0
+    for j in range(m):
+        before = rho[j]
+        after = before - step * H[near[j], l]
+        rho[j] = after if abs(after) > ROUNDING * value[j] else 0.0
+        fall += max(before, 0.0) - max(rho[j], 0.0)
+    return fall
+
+
+@kernel
+def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
+    """Sweep the given items; row ``rows[p]`` of the CSR triple is the row of ``items[p]``.
+
+    Return the fall of the objective and the largest change of an entry. An entry whose column
+    is zero elsewhere has no influence; it becomes ``empty``.
+    """
+    r = H.shape[1]
+    longest = 0
+    for q in rows:
+        longest = max(longest, indptr[q + 1] - indptr[q])
+    near = np.empty(longest + 1, dtype=indices.dtype)
+    value, rho = np.empty(longest + 1), np.empty(longest + 1)
+    points, weights = np.empty(longest + 1), np.empty(longest + 1)
+    S, T, half = np.empty(r), np.empty(r), np.empty(r)
+    fall, largest = 0.0, 0.0
+    for l in range(r):
+        peak[l] = max(peak[l], W[l])
+    for p in range(len(items)):
+        k, q = items[p], rows[p]
+        m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, near, value, rho)
+        _weight_nearby(S, m, near, H)
+        active = False
+        for l in range(r):
+            T[l] = W[l] - H[k, l]
+            if T[l] < CANCELLED * peak[l]:
+                T[l] = peak[l] = _column_sum(k, l, H)
+                W[l] = T[l] + H[k, l]
+            half[l] = 0.5 * T[l] * (1.0 + TIE)
+            active |= (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
+        if not active:
+            continue
+        for l in range(r):
+            if H[k, l] > 0.0:
+                _move(H[k, l], m, near, l, H, value, rho)
+        for l in range(r):
+            old = H[k, l]
+            if T[l] <= 0.0:
+                H[k, l] = empty
+            elif S[l] <= half[l]:
+                H[k, l] = 0.0
+            else:
+                H[k, l] = min(_entry(old, half[l], m, near, l, H, rho, points, weights), upper)
+            step = H[k, l] - old
+            if step != 0.0:
+                W[l] += step
+                fall += 2.0 * (2.0 * _move(step, m, near, l, H, value, rho) - step * T[l])
+                largest = max(largest, abs(step))
+    return fall, largest
+
+
+@kernel
+def stored_error(items, rows, indptr, indices, data, H):
+    """Return sum of |A_ij - p_ij| - p_ij over the stored pairs of the items, p_ij = h_i . h_j."""
+    total = 0.0
+    for b in range(len(items)):
+        i = items[b]
+        for j in range(indptr[rows[b]], indptr[rows[b] + 1]):
+            p = 0.0
+            for l in range(H.shape[1]):
+                p += H[i, l] * H[indices[j], l]
+            total += abs(data[j] - p) - p
+    return total

@@ -1,0 +1,156 @@
+"""The losses: the objective, and one sweep of coordinate descent over all entries of H.
+
+`L2` is f(H) = sum_{i != j} (A_ij - h_i . h_j)^2, with ``fit_diagonal`` over all i, j (symNMF);
+`L1` is f(H) = sum_{i != j} |A_ij - h_i . h_j|. A sweep changes H in place and returns by how much
+f fell and how far from optimal H was, as a number that the solver compares with its tolerance.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from odsymnmf import kernels
+from odsymnmf.similarity import BLOCK, Dense, Gram, Similarity, Sparse, blocks
+
+Array = NDArray[Any]
+
+# Sweeps between two exact computations of what is otherwise updated: D, Z.
+REFRESH = 10
+
+
+class L2:
+    """sum_{i != j} (A_ij - h_i . h_j)^2: every row of H a nonnegative least squares problem."""
+
+    def __init__(self, A: Similarity, upper: float, fit_diagonal: bool = False):
+        self.A = A
+        self.upper = upper
+        self.fit_diagonal = fit_diagonal
+        self.diagonal = _finite_diagonal(A) if fit_diagonal else None
+        self._sweeps = 0
+        self._first_violation = 0.0
+
+    def objective(self, H: Array) -> float:
+        """|A|^2 - 2 <A, H H^T> + |H H^T|^2, all off the diagonal, in O(K r + n r^2)."""
+        H64 = H.astype(np.float64, copy=False)
+        norms = np.einsum("ij,ij->i", H64, H64)
+        inner = float(np.einsum("ij,ij->", H64, self.A.product(H), dtype=np.float64))
+        squares = float(np.sum((H64.T @ H64) ** 2) - norms @ norms)
+        value = max(0.0, self.A.energy - 2.0 * inner + squares)
+        if self.diagonal is not None:
+            value += float(np.sum((self.diagonal - norms) ** 2))
+        return value
+
+    def sweep(self, H: Array, empty: float = 0.0) -> tuple[float, float]:
+        """Update every row of H; the violation is relative to that of the first sweep."""
+        if self._sweeps % REFRESH == 0:
+            self._refresh(H)
+        self._sweeps += 1
+        falls, violations = zip(*self._pieces(H, empty), strict=True)
+        violation = float(sum(violations))
+        self._first_violation = self._first_violation or violation
+        relative = violation / self._first_violation if self._first_violation else 0.0
+        return float(sum(falls)), relative
+
+    def _refresh(self, H: Array) -> None:
+        if not self.fit_diagonal:
+            tidy(H)
+        H64 = H.astype(np.float64, copy=False)
+        self._D = H64.T @ H64
+        self._peak = np.zeros(H.shape[1])
+        if isinstance(self.A, Gram):
+            self._Z = np.ascontiguousarray(self.A.X.T @ H, dtype=np.float64)
+
+    def _pieces(self, H: Array, empty: float) -> Any:
+        """Yield the fall and the violation of one block of rows after another."""
+        A = self.A
+        state = (H, self._D, self._peak, self.upper, empty, self.diagonal)
+        if isinstance(A, Dense):
+            for b in blocks(A.n, BLOCK):
+                yield kernels.l2.sweep_block(b.start, A.product(H, b), A.square(b), *state)
+        elif isinstance(A, Sparse):
+            S = A.A
+            for b in A.item_blocks():
+                yield kernels.l2.sweep_csr(b.start, b.stop, S.indptr, S.indices, S.data, *state)
+        elif sparse.issparse(A.X):
+            X = A.X
+            for b in blocks(A.n, 2**15):
+                yield kernels.l2.sweep_gram(
+                    b.start, b.stop, X.indptr, X.indices, X.data, A.diagonal, self._Z, *state
+                )
+        else:
+            for b in blocks(A.n, BLOCK):
+                yield self._gram_block(A, b, state)
+
+    def _gram_block(self, A: Gram, b: slice, state: Any) -> Any:
+        """As a dense block, with A[block] @ H taken from Z = X^T H."""
+        H, X = state[0], A.X[b]
+        before = H[b].copy()
+        G = X @ self._Z - A.diagonal[b, None] * before
+        S = X @ X.T
+        np.fill_diagonal(S, 0)
+        result = kernels.l2.sweep_block(b.start, G, S, *state)
+        self._Z += X.T @ (H[b] - before)
+        return result
+
+
+class L1:
+    """sum_{i != j} |A_ij - h_i . h_j|: every entry of H a weighted median over the neighbours."""
+
+    def __init__(self, A: Similarity, upper: float):
+        self.A = A
+        self.upper = upper
+
+    def objective(self, H: Array) -> float:
+        """|H^T 1|^2 - |H|_F^2 + sum over stored pairs of |A_ij - p_ij| - p_ij, p_ij = h_i . h_j."""
+        H64 = H.astype(np.float64, copy=False)
+        totals = H64.sum(axis=0)
+        everywhere = float(totals @ totals - np.vdot(H64, H64))
+        stored = sum(kernels.l1.stored_error(*piece, H) for piece in self._pieces())
+        return max(0.0, everywhere + float(stored))
+
+    def sweep(self, H: Array, empty: float = 0.0) -> tuple[float, float]:
+        """Update every row of H; the violation is the largest change beside the largest entry."""
+        tidy(H)
+        W = H.sum(axis=0, dtype=np.float64)
+        peak = np.zeros(H.shape[1])
+        fall, largest = 0.0, 0.0
+        for piece in self._pieces():
+            f, change = kernels.l1.sweep(*piece, H, W, peak, self.upper, empty)
+            fall += f
+            largest = max(largest, change)
+        top = float(H.max(initial=0.0))
+        return fall, largest / top if top > 0 else largest
+
+    def _pieces(self) -> Any:
+        for b in self.A.item_blocks():
+            items = np.arange(b.start, b.stop)
+            yield (items, *self.A.rows(items))
+
+
+Loss = L2 | L1
+
+
+def tidy(H: Array) -> None:
+    """Clear columns with one entry, which explain no pair, and balance those with two.
+
+    Neither changes the objective: a lone entry meets only itself, and (s, t) explains one pair
+    by s t, as (sqrt(s t), sqrt(s t)) does. Left alone, both can grow without bound.
+    """
+    counts = np.count_nonzero(H, axis=0)
+    H[:, counts == 1] = 0
+    for l in np.flatnonzero(counts == 2):
+        i, j = np.flatnonzero(H[:, l])
+        H[i, l] = H[j, l] = np.sqrt(H[i, l]) * np.sqrt(H[j, l])
+
+
+def _finite_diagonal(A: Similarity) -> Array:
+    diagonal = np.array(A.diagonal, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(diagonal))
+    if bad.size:
+        raise ValueError(
+            f"A[{bad[0]}, {bad[0]}] is {diagonal[bad[0]]}, but the diagonal is to be fitted. "
+            'Replace it, or leave the diagonal out with diagonal="ignore".'
+        )
+    return diagonal

@@ -1,0 +1,66 @@
+"""The appendix: the constrained weighted median."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from odsymnmf.paper.inputs import check, weights
+
+
+def weighted_median(a: ArrayLike, b: ArrayLike) -> float:
+    """Minimise sum_i |a_i x - b_i| over all real x, for a >= 0 and not all zero.
+
+    This is the appendix's loop: the smallest breakpoint b_i / a_i at which half of the weight
+    is reached. Zero weights leave both S and a, and equal breakpoints all stay in S (ERRATA.md).
+    The weights are not divided by their sum: the division rounds and would break ties at random.
+
+    Examples
+    --------
+    >>> weighted_median([1, 1, 1], [3, 1, 2])
+    2.0
+    """
+    a, b = weights(a, b)
+    if not a.any():
+        raise ValueError(
+            "all weights a are zero: every x is a minimiser. Use constrained_weighted_median, "
+            "whose argument empty decides."
+        )
+    nonzero = np.flatnonzero(a)
+    S, weight = b[nonzero] / a[nonzero], a[nonzero]
+    Inds = np.argsort(S, kind="stable")
+    S, weight = S[Inds], weight[Inds]
+    i, CumulatedSum, total = 0, 0.0, float(weight.sum())
+    while 2 * CumulatedSum < total:
+        CumulatedSum += float(weight[i])
+        x = S[i]
+        i += 1
+    return float(x)
+
+
+def constrained_weighted_median(
+    a: ArrayLike, b: ArrayLike, *, empty: float = 1.0, upper: float = np.inf
+) -> float:
+    """Minimise sum_i |a_i x - b_i| over 0 <= x <= upper, for a >= 0.
+
+    The sum is convex, so the unconstrained minimiser is moved to the nearest bound.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n,)
+        Weights and targets.
+    empty : float
+        The value when all weights are zero (or there are none), if upper allows it. 1 "keeps
+        the cluster alive" and lets the l1 algorithms leave a zero start.
+    upper : float
+        Upper bound of x.
+
+    Examples
+    --------
+    >>> constrained_weighted_median([1, 1, 1], [-3, -1, 2])
+    0.0
+    >>> constrained_weighted_median([0, 0], [5, 7])
+    1.0
+    """
+    a, b = weights(a, b)
+    check(empty=empty, upper=upper)
+    x = weighted_median(a, b) if a.any() else float(empty)
+    return min(max(0.0, x), float(upper))
