@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from odsymnmf import datasets as datasets
+    from odsymnmf import memberships as memberships
     from odsymnmf import metrics as metrics
+    from odsymnmf.estimators import ODSymNMF as ODSymNMF
+    from odsymnmf.estimators import SymNMF as SymNMF
     from odsymnmf.factorize import Factorization as Factorization
     from odsymnmf.factorize import factorize as factorize
     from odsymnmf.factorize import objective as objective
@@ -24,8 +27,11 @@ if TYPE_CHECKING:
 # one line here, and one above for type checkers and editors.
 _PUBLIC: dict[str, str | None] = {
     "Factorization": "factorize",
+    "ODSymNMF": "estimators",
+    "SymNMF": "estimators",
     "datasets": None,
     "factorize": "factorize",
+    "memberships": None,
     "metrics": None,
     "objective": "factorize",
 }

@@ -7,13 +7,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from odsymnmf.init import start
+from odsymnmf.init import given, start
 from odsymnmf.losses import L1, L2, Loss
 from odsymnmf.random_state import RandomState, as_random
 from odsymnmf.similarity import Similarity, as_similarity
 from odsymnmf.solver import Callback, solve
 
 Array = NDArray[Any]
+
+# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
+# that runs away, and in the end takes all digits of its partners with it.
+LARGEST = 1e4
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,9 @@ def factorize(
         Stop when the violation of the optimality conditions has fallen to this fraction of that
         in the first sweep (l2), or no entry moves by more than this fraction of the largest (l1).
     upper : float, optional
-        Upper bound on the entries of H. Hubs can have entries that grow without end; for binary
-        A, ``upper=1`` makes H comparable to memberships between 0 and 1.
+        Upper bound on the entries of H. Hubs can have entries that grow without end (and are
+        stopped at 10,000 times the root of the largest similarity); for binary A, ``upper=1``
+        makes H comparable to memberships between 0 and 1.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
@@ -121,11 +126,15 @@ def factorize(
     0.0
     """
     similarity = as_similarity(A)
-    r = _whole("r", r, 1)
-    max_iter = _whole("max_iter", max_iter, 0)
+    r = whole_number("r", r, 1)
+    max_iter = whole_number("max_iter", max_iter, 0)
     if not isinstance(tol, Real) or not tol >= 0:
         raise ValueError(f"tol must be a number >= 0; got {tol!r}.")
     bound = _bound(upper)
+    if diagonal == "ignore" and similarity.scale > 0:
+        bound = min(bound, LARGEST * np.sqrt(similarity.scale))
+    # In the precision of H, or entries at the bound would look as if they could still grow.
+    bound = float(similarity.dtype.type(bound))
     measure = _loss(similarity, loss, diagonal, bound)
     rng = as_random(random_state)
     H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
@@ -177,7 +186,7 @@ def objective(
     """
     similarity = as_similarity(A)
     H = np.atleast_2d(np.asarray(H))
-    H = start(similarity, H.shape[1], H, l1=False, upper=np.inf, rng=None)
+    H = given(similarity, H.shape[1], H, "H")
     return _loss(similarity, loss, diagonal, np.inf).objective(H)
 
 
@@ -193,7 +202,7 @@ def _loss(A: Similarity, loss: str, diagonal: str, upper: float) -> Loss:
     return L1(A, upper)
 
 
-def _whole(name: str, value: Any, least: int) -> int:
+def whole_number(name: str, value: Any, least: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
     return int(value)

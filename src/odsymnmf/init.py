@@ -1,6 +1,7 @@
 """Where H starts: greedy (the paper's), spectral, random, zero."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from odsymnmf import kernels
 from odsymnmf.random_state import RandomSource
-from odsymnmf.similarity import Similarity, Sparse
+from odsymnmf.similarity import Similarity, Sparse, pair_squares
 
 Array = NDArray[Any]
 
@@ -32,29 +33,24 @@ def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
         return H
     own = SELF_SIMILARITY * A.scale
     degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64) + own
+    room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
     for j in range(r):
         B = np.ascontiguousarray(H[:, :j])
         sums, total = np.zeros(j), np.zeros(2)
         taken = np.zeros(A.n, dtype=bool)
-        # w = 1: every item counts until one has been picked.
-        v, c = degrees, B.sum(axis=0, dtype=np.float64)
-        w = np.zeros(A.n)
-
-        def place(items: Array, j: int = j, sums: Array = sums, total: Array = total) -> None:
-            rows = A.rows(items)
-            kernels.greedy.place(items, *_after(rows, j), H, sums, total, first, upper, l1)
-
+        # Until an item has been picked, all count: w = 1.
+        v, c, w = degrees, B.sum(axis=0, dtype=np.float64), np.zeros(A.n)
         for _ in range(min(A.n, 2 * r - 2)):
             k = kernels.greedy.best(v, B, c, taken)
-            place(np.array([k]))
+            row = A.rows(np.array([k]))
+            kernels.greedy.place(np.array([k]), *row, j, H, sums, total, first, upper, *room)
             if not taken.any():
                 v, c = np.zeros(A.n), np.zeros(j)
             taken[k] = True
             if isinstance(A, Sparse):
-                S = A.A
-                kernels.greedy.weigh(k, S.indptr, S.indices, S.data, own, B, v, c)
+                kernels.greedy.weigh(k, *row[1:], own, B, v, c)
             else:
-                w += A.rows(np.array([k]))[3]
+                w += row[3]
                 w[k] += own
                 v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
                 c = B.T @ w
@@ -62,13 +58,10 @@ def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
         scores = v[rest] - B[rest] @ c
         order = rest[np.argsort(-scores, kind="stable")]
         for b in A.item_blocks():
-            place(order[b])
+            items = order[b]
+            rows = A.rows(items)
+            kernels.greedy.place(items, *rows, j, H, sums, total, first, upper, *room)
     return H
-
-
-def _after(rows: Any, j: int) -> Any:
-    """Put the column after the row numbers, as the kernel wants it."""
-    return rows[0], j, *rows[1:]
 
 
 def random(A: Similarity, r: int, rng: RandomSource) -> Array:
@@ -79,10 +72,9 @@ def random(A: Similarity, r: int, rng: RandomSource) -> Array:
 def scaled(A: Similarity, H: Array) -> Array:
     """Return t H with t^2 = <A, H H^T> / |H H^T|^2, both off the diagonal: the best fit."""
     H64 = H.astype(np.float64, copy=False)
-    norms = np.einsum("ij,ij->i", H64, H64)
     inner = float(np.einsum("ij,ij->", H64, A.product(H), dtype=np.float64))
-    squares = float(np.sum((H64.T @ H64) ** 2) - norms @ norms)
-    if squares <= 0:
+    squares = pair_squares(H64)
+    if squares == 0:
         return H
     if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by
         inner = np.sqrt(A.energy * squares)
@@ -99,7 +91,9 @@ def spectral(A: Similarity, r: int, rng: RandomSource) -> Array:
     V = _leading_eigenvectors(A, min(r, A.n), rng)
     pivots = linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
     left, _, right = linalg.svd(V[pivots].T)
-    H = np.maximum(V @ (left @ right), 0.0)
+    H = V @ (left @ right)
+    # What is negative, or but rounding: a column of dust would grow beyond bounds.
+    H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
     extra = rng.uniform(size=(A.n, r - V.shape[1])) * H.max(initial=0.0)
     return scaled(A, np.hstack([H, extra]).astype(A.dtype))
 
@@ -108,10 +102,15 @@ def _leading_eigenvectors(A: Similarity, r: int, rng: RandomSource) -> Array:
     """Return eigenvectors of the r largest eigenvalues of A with a zero diagonal, roughly."""
     if A.n <= max(2 * r + 1, 100):
         return np.asarray(linalg.eigh(A.product(np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r])
+    if A.energy == 0:
+        return np.eye(A.n, r, dtype=A.dtype)
     operator = LinearOperator((A.n, A.n), matvec=A.product, matmat=A.product, dtype=A.dtype)
     start = rng.uniform(size=A.n).astype(A.dtype)
+    # Where A has few eigenvalues, scipy goes on with random vectors: from 1.17 on, seeded ones.
+    seed = np.random.default_rng(int(2**32 * rng.uniform()))
+    seeded = {"rng": seed} if "rng" in signature(eigsh).parameters else {}
     try:
-        return np.asarray(eigsh(operator, k=r, which="LA", v0=start, tol=1e-2)[1])
+        return np.asarray(eigsh(operator, k=r, which="LA", v0=start, tol=1e-2, **seeded)[1])
     except ArpackNoConvergence as unfinished:
         V = unfinished.eigenvectors
         extra = rng.standard_normal(size=(A.n, r - V.shape[1])).astype(A.dtype)
@@ -153,17 +152,20 @@ def start(A: Similarity, r: int, init: Any, *, l1: bool, upper: float, rng: Any)
             raise ValueError(f"init={init!r} is not known; use {known} or an array (n x r).")
         H = STARTS[init](A, r, l1, upper, rng)
     else:
-        H = _given(A, r, init)
+        H = given(A, r, init)
     return np.ascontiguousarray(np.minimum(H, np.asarray(upper, dtype=H.dtype)))
 
 
-def _given(A: Similarity, r: int, init: Any) -> Array:
-    H = np.asarray(init)
+def given(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
+    """Return a copy of H, checked, in the precision of A."""
+    H = np.asarray(H)
     if H.shape != (A.n, r):
-        raise ValueError(f"init has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
+        raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
+    if H.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers; got dtype {H.dtype}.")
     H = H.astype(A.dtype)
     bad = np.argwhere(~(np.isfinite(H) & (H >= 0)))
     if len(bad):
         i, l = bad[0]
-        raise ValueError(f"init[{i}, {l}] is {H[i, l]}; entries must be finite and >= 0.")
+        raise ValueError(f"{name}[{i}, {l}] is {H[i, l]}; entries must be finite and >= 0.")
     return H

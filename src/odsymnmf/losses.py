@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.similarity import BLOCK, Dense, Gram, Similarity, Sparse, blocks
+from odsymnmf.similarity import BLOCK, Dense, Gram, Similarity, Sparse, blocks, pair_squares
 
 Array = NDArray[Any]
 
@@ -34,65 +34,64 @@ class L2:
     def objective(self, H: Array) -> float:
         """|A|^2 - 2 <A, H H^T> + |H H^T|^2, all off the diagonal, in O(K r + n r^2)."""
         H64 = H.astype(np.float64, copy=False)
-        norms = np.einsum("ij,ij->i", H64, H64)
-        inner = float(np.einsum("ij,ij->", H64, self.A.product(H), dtype=np.float64))
-        squares = float(np.sum((H64.T @ H64) ** 2) - norms @ norms)
-        value = max(0.0, self.A.energy - 2.0 * inner + squares)
+        # A Gram matrix takes its large diagonal out of the product: in float32, too much is lost.
+        product = self.A.product(H64 if isinstance(self.A, Gram) else H)
+        inner = float(np.einsum("ij,ij->", H64, product, dtype=np.float64))
+        value = max(0.0, self.A.energy - 2.0 * inner + pair_squares(H64))
         if self.diagonal is not None:
+            norms = np.einsum("ij,ij->i", H64, H64)
             value += float(np.sum((self.diagonal - norms) ** 2))
         return value
 
     def sweep(self, H: Array, empty: float = 0.0) -> tuple[float, float]:
         """Update every row of H; the violation is relative to that of the first sweep."""
         if self._sweeps % REFRESH == 0:
+            if empty == 0.0 and not self.fit_diagonal:
+                tidy(H)
             self._refresh(H)
         self._sweeps += 1
         falls, violations = zip(*self._pieces(H, empty), strict=True)
         violation = float(sum(violations))
         self._first_violation = self._first_violation or violation
-        relative = violation / self._first_violation if self._first_violation else 0.0
-        return float(sum(falls)), relative
+        if violation <= self._rounding(H):
+            return float(sum(falls)), 0.0
+        return float(sum(falls)), violation / self._first_violation
+
+    def _rounding(self, H: Array) -> float:
+        """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
+        total = np.ones(len(H), dtype=H.dtype) @ H @ self._D.sum(axis=1)
+        return 16.0 * float(np.finfo(H.dtype).eps * total)
 
     def _refresh(self, H: Array) -> None:
-        if not self.fit_diagonal:
-            tidy(H)
         H64 = H.astype(np.float64, copy=False)
         self._D = H64.T @ H64
         self._peak = np.zeros(H.shape[1])
         if isinstance(self.A, Gram):
-            self._Z = np.ascontiguousarray(self.A.X.T @ H, dtype=np.float64)
+            pieces = (self.A.X[b].T @ H64[b] for b in blocks(len(H), 2**15))
+            self._Z = np.ascontiguousarray(sum(pieces))
 
     def _pieces(self, H: Array, empty: float) -> Any:
         """Yield the fall and the violation of one block of rows after another."""
         A = self.A
         state = (H, self._D, self._peak, self.upper, empty, self.diagonal)
-        if isinstance(A, Dense):
-            for b in blocks(A.n, BLOCK):
-                yield kernels.l2.sweep_block(b.start, A.product(H, b), A.square(b), *state)
-        elif isinstance(A, Sparse):
+        rows: tuple[Any, ...]
+        if isinstance(A, Sparse):
             S = A.A
+            rows = (S.indptr, S.indices, S.data, H, None, None, None)
             for b in A.item_blocks():
-                yield kernels.l2.sweep_csr(b.start, b.stop, S.indptr, S.indices, S.data, *state)
-        elif sparse.issparse(A.X):
-            X = A.X
+                yield kernels.l2.sweep(b.start, b.stop, *rows, *state)
+        elif isinstance(A, Gram) and sparse.issparse(A.X):
+            rows = (A.X.indptr, A.X.indices, A.X.data, self._Z, A.diagonal, None, None)
             for b in blocks(A.n, 2**15):
-                yield kernels.l2.sweep_gram(
-                    b.start, b.stop, X.indptr, X.indices, X.data, A.diagonal, self._Z, *state
-                )
+                yield kernels.l2.sweep(b.start, b.stop, *rows, *state)
         else:
             for b in blocks(A.n, BLOCK):
-                yield self._gram_block(A, b, state)
-
-    def _gram_block(self, A: Gram, b: slice, state: Any) -> Any:
-        """As a dense block, with A[block] @ H taken from Z = X^T H."""
-        H, X = state[0], A.X[b]
-        before = H[b].copy()
-        G = X @ self._Z - A.diagonal[b, None] * before
-        S = X @ X.T
-        np.fill_diagonal(S, 0)
-        result = kernels.l2.sweep_block(b.start, G, S, *state)
-        self._Z += X.T @ (H[b] - before)
-        return result
+                before = H[b].copy()
+                G = A.product(H, b) if isinstance(A, Dense) else A.block_product(self._Z, before, b)
+                rows = (None, None, None, None, None, G, A.square(b))
+                yield kernels.l2.sweep(b.start, b.stop, *rows, *state)
+                if isinstance(A, Gram):
+                    self._Z += A.X[b].T @ np.subtract(H[b], before, dtype=np.float64)
 
 
 class L1:
@@ -103,16 +102,19 @@ class L1:
         self.upper = upper
 
     def objective(self, H: Array) -> float:
-        """|H^T 1|^2 - |H|_F^2 + sum over stored pairs of |A_ij - p_ij| - p_ij, p_ij = h_i . h_j."""
-        H64 = H.astype(np.float64, copy=False)
-        totals = H64.sum(axis=0)
-        everywhere = float(totals @ totals - np.vdot(H64, H64))
+        """sum_{i != j} p_ij + sum over stored pairs of |A_ij - p_ij| - p_ij, p_ij = h_i . h_j.
+
+        The first sum is 2 sum_i h_i . (sum of the rows before i), so that no h_i . h_i enters.
+        """
+        before = np.cumsum(H, axis=0, dtype=np.float64)
+        everywhere = 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
         stored = sum(kernels.l1.stored_error(*piece, H) for piece in self._pieces())
         return max(0.0, everywhere + float(stored))
 
     def sweep(self, H: Array, empty: float = 0.0) -> tuple[float, float]:
         """Update every row of H; the violation is the largest change beside the largest entry."""
-        tidy(H)
+        if empty == 0.0:  # else the start's lone entries are to grow
+            tidy(H)
         W = H.sum(axis=0, dtype=np.float64)
         peak = np.zeros(H.shape[1])
         fall, largest = 0.0, 0.0
@@ -142,7 +144,7 @@ def tidy(H: Array) -> None:
     H[:, counts == 1] = 0
     for l in np.flatnonzero(counts == 2):
         i, j = np.flatnonzero(H[:, l])
-        H[i, l] = H[j, l] = np.sqrt(H[i, l]) * np.sqrt(H[j, l])
+        H[i, l] = H[j, l] = np.sqrt(float(H[i, l]) * float(H[j, l]))
 
 
 def _finite_diagonal(A: Similarity) -> Array:

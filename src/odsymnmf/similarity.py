@@ -155,13 +155,14 @@ class Gram:
 
     @cached_property
     def energy(self) -> float:
-        """sum_{i != j} A_ij^2, from |X X^T|_F = |X^T X|_F: over words, not documents, in pieces."""
-        Y = self.X.T
-        if sparse.issparse(Y):
-            Y = Y.tocsr()
-            pieces = ((Y[b] @ self.X).data for b in blocks(Y.shape[0], 1024))
-        else:
-            pieces = (Y[b] @ self.X for b in blocks(Y.shape[0], 1024))
+        """sum_{i != j} A_ij^2; of a sparse X from |X X^T|_F = |X^T X|_F, the cheaper, in pieces."""
+        X = self.X
+        if not sparse.issparse(X):
+            return pair_squares(X)
+        Y = X.T.tocsr()
+        if np.sum(np.diff(X.indptr) ** 2.0) > np.sum(np.diff(Y.indptr) ** 2.0):
+            X, Y = Y, X
+        pieces = ((Y[b] @ X).data for b in blocks(Y.shape[0], 1024))
         total = sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces)
         return float(max(0.0, total - np.sum(np.square(self.diagonal, dtype=np.float64))))
 
@@ -170,6 +171,16 @@ class Gram:
         own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
         result: Array = self.X @ (self.X.T @ V) - own * V
         return result
+
+    def block_product(self, Z: Array, V: Array, block: slice) -> Array:
+        """Return (A @ H)[block] from Z = X^T H and V = H[block], the diagonal of A left out."""
+        return self.X[block] @ Z - self.diagonal[block, None] * V
+
+    def square(self, block: slice) -> Array:
+        """Return the block's own square of A, with a zero diagonal."""
+        S = self.X[block] @ self.X[block].T
+        np.fill_diagonal(S, 0)
+        return S
 
     def rows(self, items: Array) -> Rows:
         block = self.X[items] @ self.X.T
@@ -237,10 +248,7 @@ def cosine(X: Any) -> Gram:
     X = _features(X)
     lengths = np.sqrt(_row_squares(X))
     inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    if sparse.issparse(X):
-        data = X.data * np.repeat(inverse, np.diff(X.indptr)).astype(X.dtype)
-        return Gram(sparse.csr_array((data, X.indices, X.indptr), shape=X.shape))
-    return Gram(X * inverse[:, None].astype(X.dtype))
+    return Gram(_scaled_rows(X, inverse.astype(X.dtype)))
 
 
 def gram(X: Any) -> Gram:
@@ -262,12 +270,75 @@ def gram(X: Any) -> Gram:
     return Gram(_features(X))
 
 
+def degree_normalized(A: Any) -> Similarity:
+    """Return the similarities A_ij / sqrt(d_i d_j), with d_i = sum_{j != i} A_ij.
+
+    An item without similarities stays without.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities with nonnegative sums.
+
+    Returns
+    -------
+    Dense, Sparse or Gram
+
+    Examples
+    --------
+    >>> A = degree_normalized([[5, 4, 0], [4, 5, 0], [0, 0, 5]])
+    >>> A.product(np.ones(3)).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    A = as_similarity(A)
+    return scaled(A, inverse_root_degrees(A))
+
+
+def inverse_root_degrees(A: Similarity) -> Array:
+    """Return d_i^(-1/2), d_i = sum_{j != i} A_ij; 0 where d_i = 0."""
+    degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64)
+    if isinstance(A, Gram):
+        # What is left of |x_i|^2 - |x_i|^2 is rounding; its root would blow up the item.
+        degrees[np.abs(degrees) <= np.sqrt(np.finfo(A.dtype).eps) * A.diagonal] = 0.0
+    return inverse_roots(degrees)
+
+
+def inverse_roots(degrees: Array) -> Array:
+    """Return d^(-1/2) for each degree d, 0 where d = 0."""
+    if degrees.min(initial=0.0) < 0:
+        i = int(np.argmin(degrees))
+        raise ValueError(
+            f"the similarities of item {i} sum to {degrees[i]:.6g}; degrees must be >= 0 for "
+            'normalize="degree". Leave it out, or cut off negative similarities.'
+        )
+    roots = np.sqrt(degrees)
+    return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+
+
+def scaled(A: Similarity, s: Array) -> Similarity:
+    """Return the similarities s_i A_ij s_j."""
+    s = s.astype(A.dtype)
+    if isinstance(A, Dense):
+        with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
+            return Dense(A.A * s[:, None] * s)
+    if isinstance(A, Gram):
+        return Gram(_scaled_rows(A.X, s))
+    rows = _scaled_rows(A.A, s)
+    rows.data *= s[rows.indices]
+    return Sparse(rows, A.diagonal * s**2)
+
+
+def _scaled_rows(X: Any, s: Array) -> Any:
+    if not sparse.issparse(X):
+        return X * s[:, None]
+    data = X.data * np.repeat(s, np.diff(X.indptr))
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
 def _as_dense(A: Any) -> Dense:
     A = _floats(np.asarray(A), "A")
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
         A = np.ascontiguousarray(A)
-    # A symmetric matrix is its own transpose: rows that lie together are had for nothing.
-    A = A if A.flags.c_contiguous else A.T
     worst, where, peak = 0.0, (0, 0), 0.0
     for rows in blocks(len(A), 512):
         for columns in blocks(rows.stop, 512):
@@ -285,7 +356,8 @@ def _as_dense(A: Any) -> Dense:
                 i, j = np.unravel_index(np.argmax(difference), difference.shape)
                 where = (int(i) + rows.start, int(j) + columns.start)
     _refuse_asymmetry(worst, where, peak, A.dtype, lambda i, j: A[i, j])
-    return Dense(A)
+    # A symmetric matrix is its own transpose: rows that lie together are had for nothing.
+    return Dense(A if A.flags.c_contiguous else A.T)
 
 
 def _as_sparse(A: Any) -> Sparse:
@@ -355,6 +427,28 @@ def _row_squares(X: Any) -> Array:
         items = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         return np.bincount(items, weights=squares, minlength=X.shape[0])
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def pair_squares(X: Array) -> float:
+    """Return sum_{i != j} (x_i . x_j)^2 of the rows of X.
+
+    Pair by pair, or through D = sum of x_i x_i^T over the rows before a block, whichever costs
+    less; no square |x_i|^4 is added only to be taken out again, for it may dwarf all the rest.
+    """
+    n, m = X.shape
+    total, D = 0.0, np.zeros((m, m) if m < n else 0)
+    for b in blocks(n, 128):
+        Y = X[b].astype(np.float64, copy=False)
+        own = Y @ Y.T
+        np.fill_diagonal(own, 0)
+        if m < n:
+            square = Y.T @ Y
+            total += 2.0 * float(np.vdot(D, square))
+            D += square
+        else:
+            total += 2.0 * float(np.sum((Y @ X[: b.start].T) ** 2))
+        total += float(np.vdot(own, own))
+    return total
 
 
 def _without_diagonal(A: Array, rows: slice) -> Array:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from odsymnmf.losses import Loss, tidy
 
@@ -64,13 +63,8 @@ def solve(
     except KeyboardInterrupt:
         stopped = True
     if not (converged or stopped) and max_iter > 0:
-        warnings.warn(
-            f"no convergence to tol={tol} in max_iter={max_iter} sweeps; "
-            "the result is usable, raise max_iter or tol for one that is closer to a minimum",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    if not getattr(loss, "fit_diagonal", False):
+        warn_unconverged(tol, max_iter, stacklevel=4)
+    if len(history) > 1 and not getattr(loss, "fit_diagonal", False):
         tidy(complete)
     # The sum of the falls carries rounding; the last value is computed anew.
     history[-1] = loss.objective(complete)
@@ -81,3 +75,16 @@ def _locked(H: Array) -> Array:
     view = H.view()
     view.flags.writeable = False
     return view
+
+
+def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
+    """Warn that the sweeps were too few."""
+    # Imported here, because scikit-learn takes longer to import than most fits take.
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"no convergence to tol={tol} in max_iter={max_iter} sweeps; the result is usable: "
+        "raise max_iter to come closer to a minimum, or tol to be content with less",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

@@ -9,3 +9,8 @@ from numba import njit
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile on first call, cache on disk, release the GIL; fused multiply-add is allowed."""
     return njit(cache=True, nogil=True, fastmath={"contract"})(function)
+
+
+def summing(function: Callable[..., Any]) -> Any:
+    """Compile as `kernel` does, and let sums be added in any order, so that they vectorise."""
+    return njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})(function)

@@ -8,7 +8,7 @@ of ``own``, its self-similarity; no stored diagonal is read.
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel
-from odsymnmf.kernels.l1 import TIE
+from odsymnmf.kernels.l1 import ROUNDING, TIE
 from odsymnmf.kernels.weighted_median import select
 
 
@@ -17,9 +17,10 @@ def _l2_value(k, j, start, stop, indices, data, H, sums, total):
     b = 0.0
     for p in range(start, stop):
         b += data[p] * H[indices[p], j]
+    rounding = ROUNDING * b
     for t in range(j):
         b -= sums[t] * H[k, t]
-    return max(0.0, b / total[1])
+    return b / total[1] if b > max(0.0, rounding) else 0.0
 
 
 @kernel
@@ -30,38 +31,35 @@ def _l1_value(k, j, start, stop, indices, data, H, total, points, weights):
         nearby += H[indices[p], j] if data[p] > 0.0 else 0.0
     if nearby <= half:
         return 0.0
-    count, P = 0, 0.0
+    count, P = np.int64(0), 0.0
     for p in range(start, stop):
         i = indices[p]
         if data[p] > 0.0 and H[i, j] > 0.0:
             b = data[p] + 0.0
             for t in range(j):
                 b -= H[i, t] * H[k, t]
-            if b > 0.0:
+            if b > ROUNDING * data[p]:
                 points[count] = b / H[i, j]
                 weights[count] = H[i, j]
                 P += weights[count]
                 count += 1
-    return select(points, weights, count, P - half) if half < P else 0.0
+    return select(points, weights, count, P, P - half) if half < P else 0.0
 
 
 @kernel
-def place(items, rows, j, indptr, indices, data, H, sums, total, first, upper, l1):
+def place(items, rows, indptr, indices, data, j, H, sums, total, first, upper, points, weights):
     """Set H[k, j] for each item k in turn, best for the entries set before it.
 
     Row ``rows[p]`` of (indptr, indices, data) is the row of item ``items[p]``. The first entry
-    of a column is ``first``.
+    of a column is ``first``. For l1, ``points`` and ``weights`` are room for a row's
+    breakpoints; for l2 they are None.
     """
-    longest = 0
-    for q in rows:
-        longest = max(longest, indptr[q + 1] - indptr[q])
-    points, weights = np.empty(longest), np.empty(longest)
     for p in range(len(items)):
         k = items[p]
         start, stop = indptr[rows[p]], indptr[rows[p] + 1]
         if total[1] == 0.0:
             x = first
-        elif l1:
+        elif points is not None:
             x = _l1_value(k, j, start, stop, indices, data, H, total, points, weights)
         else:
             x = _l2_value(k, j, start, stop, indices, data, H, sums, total)

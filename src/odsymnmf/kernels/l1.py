@@ -12,7 +12,7 @@ rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.compile import kernel, summing
 from odsymnmf.kernels.weighted_median import select
 
 # As in l2: a leave-one-out sum this far below its running sum is recomputed.
@@ -24,38 +24,39 @@ ROUNDING = 1e-14
 
 
 @kernel
-def _entry(x, half, m, near, l, H, rho, points, weights):
+def _entry(x, half, m, a, value, rho, points, weights):
     """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
     signs of rho shows whether x is it already, and if not, on which side it lies.
     """
+    above, at = _weight_above_and_at(m, a, rho)
+    if above <= half and (x == 0.0 or above + at > half):
+        return x
+    up = above > half
+    count, weight = np.int64(0), 0.0
+    for j in range(m):
+        b = rho[j] + a[j] * x
+        side = rho[j] > 0.0 if up else (rho[j] < 0.0) & (b > ROUNDING * value[j])
+        # Written first and counted after: no branch, because none could be predicted.
+        points[count] = b
+        weights[count] = a[j]
+        count += side & (a[j] > 0.0)
+        weight += a[j] if side else 0.0
+    for j in range(count):
+        points[j] /= weights[j]
+    heavier = weight if up else above + at + weight
+    return select(points, weights, count, weight, heavier - half) if heavier > half else 0.0
+
+
+@summing
+def _weight_above_and_at(m, a, rho):
+    """Return the weight where rho > 0 and where rho = 0."""
     above, at = 0.0, 0.0
     for j in range(m):
-        a = H[near[j], l]
-        above += a if rho[j] > 0.0 else 0.0
-        at += a if rho[j] == 0.0 else 0.0
-    count, weight = 0, 0.0
-    if above > half:
-        for j in range(m):
-            a = H[near[j], l]
-            if rho[j] > 0.0 and a > 0.0:
-                points[count] = (rho[j] + a * x) / a
-                weights[count] = a
-                count += 1
-        return select(points, weights, count, above - half)
-    if x == 0.0 or above + at > half:
-        return x
-    for j in range(m):
-        a = H[near[j], l]
-        b = rho[j] + a * x
-        if rho[j] < 0.0 and a > 0.0 and b > 0.0:
-            points[count] = b / a
-            weights[count] = a
-            weight += a
-            count += 1
-    P = above + at + weight
-    return select(points, weights, count, P - half) if half < P else 0.0
+        above += a[j] if rho[j] > 0.0 else 0.0
+        at += a[j] if rho[j] == 0.0 else 0.0
+    return above, at
 
 
 @kernel
@@ -69,12 +70,12 @@ def _column_sum(k, l, H):
 
 
 @kernel
-def _positive_neighbours(start, stop, indices, data, near, value, rho):
-    """List the neighbours with A_ik > 0, with rho for h_k = 0; return how many."""
-    m = 0
+def _positive_neighbours(start, stop, indices, data, near, value):
+    """List the neighbours with A_ik > 0; return how many."""
+    m = np.int64(0)
     for j in range(start, stop):
         near[m] = indices[j]
-        value[m] = rho[m] = data[j]
+        value[m] = data[j]
         m += data[j] > 0.0
     return m
 
@@ -98,14 +99,33 @@ def _weight_nearby(S, m, near, H):
 
 
 @kernel
-def _move(step, m, near, l, H, value, rho):
+def _residuals(k, m, near, H, value, rho, found):
+    """Set rho_i = A_ik - h_k . h_i, over the non-zeros of h_k."""
+    count = 0
+    for l in range(H.shape[1]):
+        found[count] = l
+        count += H[k, l] != 0.0
+    for j in range(m):
+        p = 0.0
+        for t in range(count):
+            p += H[k, found[t]] * H[near[j], found[t]]
+        rho[j] = _cut(value[j] - p, value[j])
+
+
+@kernel
+def _cut(rho, value):
+    return rho if abs(rho) > ROUNDING * value else 0.0
+
+
+@summing
+def _move(step, m, a, value, rho):
     """rho_i -= step a_i; return by how much sum of max(rho_i, 0) fell."""
     fall = 0.0
     for j in range(m):
         before = rho[j]
-        after = before - step * H[near[j], l]
-        rho[j] = after if abs(after) > ROUNDING * value[j] else 0.0
-        fall += max(before, 0.0) - max(rho[j], 0.0)
+        after = _cut(before - step * a[j], value[j])
+        fall += (before if before > 0.0 else 0.0) - (after if after > 0.0 else 0.0)
+        rho[j] = after
     return fall
 
 
@@ -121,15 +141,16 @@ def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
     for q in rows:
         longest = max(longest, indptr[q + 1] - indptr[q])
     near = np.empty(longest + 1, dtype=indices.dtype)
-    value, rho = np.empty(longest + 1), np.empty(longest + 1)
+    value, rho, a = np.empty(longest + 1), np.empty(longest + 1), np.empty(longest + 1)
     points, weights = np.empty(longest + 1), np.empty(longest + 1)
     S, T, half = np.empty(r), np.empty(r), np.empty(r)
+    found = np.empty(r + 1, dtype=np.int64)
     fall, largest = 0.0, 0.0
     for l in range(r):
         peak[l] = max(peak[l], W[l])
     for p in range(len(items)):
         k, q = items[p], rows[p]
-        m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, near, value, rho)
+        m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, near, value)
         _weight_nearby(S, m, near, H)
         active = False
         for l in range(r):
@@ -141,21 +162,23 @@ def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
             active |= (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
         if not active:
             continue
-        for l in range(r):
-            if H[k, l] > 0.0:
-                _move(H[k, l], m, near, l, H, value, rho)
+        _residuals(k, m, near, H, value, rho, found)
         for l in range(r):
             old = H[k, l]
+            if old == 0.0 and S[l] <= half[l] and T[l] > 0.0:
+                continue
+            for j in range(m):
+                a[j] = H[near[j], l]
             if T[l] <= 0.0:
                 H[k, l] = empty
             elif S[l] <= half[l]:
                 H[k, l] = 0.0
             else:
-                H[k, l] = min(_entry(old, half[l], m, near, l, H, rho, points, weights), upper)
+                H[k, l] = min(_entry(old, half[l], m, a, value, rho, points, weights), upper)
             step = H[k, l] - old
             if step != 0.0:
                 W[l] += step
-                fall += 2.0 * (2.0 * _move(step, m, near, l, H, value, rho) - step * T[l])
+                fall += 2.0 * (2.0 * _move(step, m, a, value, rho) - step * T[l])
                 largest = max(largest, abs(step))
     return fall, largest
 

@@ -16,26 +16,11 @@ from odsymnmf.kernels.symnmf import minimise_quartic
 # A leave-one-out sum this small beside the largest value its running sum has had is recomputed:
 # rounding in the running sum has by then eaten too many of its digits.
 CANCELLED = 1e-4
-
-
-@kernel
-def _gather(g, start, stop, indices, data, source):
-    """Set g = sum_{start <= j < stop} data_j source[indices_j], four terms at a time."""
-    r = len(g)
-    for l in range(r):
-        g[l] = 0.0
-    j = start
-    while j + 4 <= stop:
-        i0, i1, i2, i3 = indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
-        d0, d1, d2, d3 = data[j], data[j + 1], data[j + 2], data[j + 3]
-        for l in range(r):
-            s = (g[l] + d0 * source[i0, l]) + d1 * source[i1, l]
-            g[l] = (s + d2 * source[i2, l]) + d3 * source[i3, l]
-        j += 4
-    while j < stop:
-        for l in range(r):
-            g[l] += data[j] * source[indices[j], l]
-        j += 1
+# A new entry this small beside the terms it is the difference of is rounding. It must not stay:
+# alone in its column, it would drive other entries towards infinity.
+ROUNDING = 1e-13
+# Below this a column is as good as zero, and 1 / a may overflow.
+TINY = 1e-290
 
 
 @kernel
@@ -47,157 +32,170 @@ def _leave_out_exactly(k, H, D, peak, own):
             D[l, t] -= own[l] * own[t]
     for l in range(r):
         if D[l, l] < CANCELLED * peak[l]:
-            D[l, :] = 0.0
+            for t in range(r):
+                D[l, t] = 0.0
             for i in range(n):
                 if i != k and H[i, l] != 0.0:
                     for t in range(r):
                         D[l, t] += H[i, l] * H[i, t]
-            D[:, l] = D[l, :]
-            peak[l] = D[l, l]
-    own[:] = 0.0
-
-
-@kernel
-def _update(k, g, own, x, u, found, value, H, D, peak, upper, empty, diagonal):
-    """Bring row k of H to its optimum, entry by entry, and D with it.
-
-    Return the fall of the objective and the violation of the optimality conditions before.
-    An entry whose column is zero elsewhere has no influence; it becomes ``empty``. One long
-    function on purpose: arrays handed on inside it would be reference-counted once a row.
-    """
-    r = len(x)
-    cancelled = False
-    for l in range(r):
-        x[l] = own[l] = H[k, l]
-        cancelled |= D[l, l] - own[l] * own[l] < CANCELLED * peak[l]
-    if cancelled:
-        _leave_out_exactly(k, H, D, peak, own)
-
-    # u = D x, over the non-zeros of x; listing them first spares mispredicted branches.
-    m, c, norm = 0, 0.0, 0.0
-    for l in range(r):
-        c += own[l] * x[l]
-        norm += x[l] * x[l]
-        found[m] = l
-        value[m] = x[l]
-        m += x[l] != 0.0
-    _gather(u, 0, m, found, value, D)
-
-    fall, violation = 0.0, 0.0
-    for l in range(r):
-        old = x[l]
-        a = D[l, l] - own[l] * own[l]
-        q = g[l] - u[l] + own[l] * c
-        slope = q
-        if diagonal is not None:
-            P_kk = diagonal[k] - (norm - old * old)
-            slope = q - (old * old - P_kk) * old
-            new = minimise_quartic(a - P_kk, -(q + a * old), upper)
-        elif a > 0.0:
-            new = min(max(0.0, old + q / a), upper)
-        else:
-            slope = 0.0
-            new = empty
-        slope = max(slope, 0.0) if old <= 0.0 else slope
-        violation += abs(min(slope, 0.0) if old >= upper else slope)
-        H[k, l] = new
-        x[l] = H[k, l]
-        change = x[l] - old
-        if change != 0.0:
-            fall += 2.0 * change * (2.0 * q - a * change)
-            if diagonal is not None:
-                before, after = old * old - P_kk, x[l] * x[l] - P_kk
-                fall += before * before - after * after
-                norm += x[l] * x[l] - old * old
-            c += own[l] * change
             for t in range(r):
-                u[t] += change * D[l, t]
-
-    # D += x x^T - own own^T
-    for t in range(r):
-        if x[t] != 0.0 or own[t] != 0.0:
-            for l in range(r):
-                D[t, l] += x[t] * x[l] - own[t] * own[l]
-    return fall, violation
+                D[t, l] = D[l, t]
+            peak[l] = D[l, l]
+        own[l] = 0.0
 
 
 @kernel
-def _raise_peaks(peak, D):
-    """peak_l = max(peak_l, D_ll). Once a call will do: an entry stays until the next sweep, so
-    what a sum reaches on the way is no more than its two ends together."""
-    for l in range(len(peak)):
+def sweep(
+    start, stop, indptr, indices, data, source, norms, G, S, H, D, peak, upper, empty, diagonal
+):
+    """Bring rows start..stop of H to their optimum in turn, entry by entry, and D with them.
+
+    What A is decides where g comes from, and who must learn of a change; numba compiles each
+    case without the others:
+
+    - sparse: g gathers the rows ``source = H`` of the neighbours in (indptr, indices, data);
+    - Gram, A = X X^T: (indptr, indices, data) is X, ``source = Z = X^T H`` is kept up to date,
+      ``norms`` holds |x_k|^2, the diagonal that g must leave out;
+    - dense: ``G = A[start:stop] @ H``, ``S`` is the block's own square of A with a zero
+      diagonal; later rows of the block learn of a change through S.
+
+    Return the fall of the objective and the violation of the optimality conditions on the way.
+    An entry whose column is zero elsewhere has no influence; it becomes ``empty``.
+
+    One long function on purpose: handing these arrays on, once a row, costs as much as a row.
+    """
+    r = H.shape[1]
+    g, x, before, own, u = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
+    inverse, root, found = np.empty(r), np.empty(r), np.empty(r + 1, dtype=np.int64)
+    fall, violation = 0.0, 0.0
+    # Once a call will do: an entry stays until the next sweep, so what a sum reaches on the way
+    # is no more than its two ends together.
+    for l in range(r):
         peak[l] = max(peak[l], D[l, l])
+        root[l] = np.sqrt(peak[l])
 
-
-@kernel
-def sweep_csr(start, stop, indptr, indices, data, H, D, peak, upper, empty, diagonal):
-    """Sweep rows start..stop of a sparse A without stored diagonal."""
-    r = H.shape[1]
-    g, own, x, u = np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    found, value = np.empty(r + 1, dtype=np.int64), np.empty(r + 1)
-    fall, violation = 0.0, 0.0
-    _raise_peaks(peak, D)
     for k in range(start, stop):
-        _gather(g, indptr[k], indptr[k + 1], indices, data, H)
-        f, v = _update(k, g, own, x, u, found, value, H, D, peak, upper, empty, diagonal)
-        fall += f
-        violation += v
-    return fall, violation
-
-
-@kernel
-def sweep_block(start, G, S, H, D, peak, upper, empty, diagonal):
-    """Sweep the rows of a dense block: G = A[block] @ H, S the block's own square of A.
-
-    S has a zero diagonal. Later rows of the block learn of each change through S.
-    """
-    B, r = G.shape
-    g, own, x, u, change = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    found, value = np.empty(r + 1, dtype=np.int64), np.empty(r + 1)
-    fall, violation = 0.0, 0.0
-    _raise_peaks(peak, D)
-    for b in range(B):
-        k = start + b
-        for l in range(r):
-            g[l] = G[b, l]
-            change[l] = H[k, l]
-        f, v = _update(k, g, own, x, u, found, value, H, D, peak, upper, empty, diagonal)
-        fall += f
-        violation += v
-        for l in range(r):
-            change[l] = x[l] - change[l]
-        for j in range(b + 1, B):
-            if S[j, b] != 0.0:
+        # g, four neighbours at a time to spare loads and stores
+        if G is not None:
+            for l in range(r):
+                g[l] = G[k - start, l]
+        if source is not None:
+            for l in range(r):
+                g[l] = 0.0
+            j, end = indptr[k], indptr[k + 1]
+            while j + 4 <= end:
+                i0, i1, i2, i3 = indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
+                d0, d1, d2, d3 = data[j], data[j + 1], data[j + 2], data[j + 3]
                 for l in range(r):
-                    G[j, l] += S[j, b] * change[l]
-    return fall, violation
+                    s = (g[l] + d0 * source[i0, l]) + d1 * source[i1, l]
+                    g[l] = (s + d2 * source[i2, l]) + d3 * source[i3, l]
+                j += 4
+            while j < end:
+                d0, i0 = data[j], indices[j]
+                for l in range(r):
+                    g[l] += d0 * source[i0, l]
+                j += 1
 
-
-@kernel
-def sweep_gram(start, stop, indptr, indices, data, norms, Z, H, D, peak, upper, empty, diagonal):
-    """Sweep rows start..stop of A = X X^T, X sparse; Z = X^T H is kept up to date.
-
-    ``norms`` holds |x_k|^2, the diagonal of A that g must leave out.
-    """
-    r = H.shape[1]
-    g, own, x, u, before = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    found, value = np.empty(r + 1, dtype=np.int64), np.empty(r + 1)
-    fall, violation = 0.0, 0.0
-    _raise_peaks(peak, D)
-    for k in range(start, stop):
-        _gather(g, indptr[k], indptr[k + 1], indices, data, Z)
+        # x = h_k, its non-zeros (listed without a branch to mispredict), 1 / D_k[l, l]
+        m, norm, cancelled = 0, 0.0, False
         for l in range(r):
-            before[l] = H[k, l]
-            g[l] -= norms[k] * before[l]
-        f, v = _update(k, g, own, x, u, found, value, H, D, peak, upper, empty, diagonal)
-        fall += f
-        violation += v
-        m = 0
-        for l in range(r):
+            h = np.float64(H[k, l])
+            x[l] = before[l] = own[l] = h
+            u[l] = 0.0
+            norm += h * h
+            a = D[l, l] - h * h
+            cancelled |= a < CANCELLED * peak[l]
+            inverse[l] = 1.0 / a if a > TINY else 0.0
             found[m] = l
-            value[m] = x[l] - before[l]
-            m += value[m] != 0.0
-        for j in range(indptr[k], indptr[k + 1]):
-            for s in range(m):
-                Z[indices[j], found[s]] += data[j] * value[s]
+            m += h != 0.0
+        if norms is not None:
+            for l in range(r):
+                g[l] -= norms[k] * x[l]
+        c = norm
+        if cancelled:
+            _leave_out_exactly(k, H, D, peak, own)
+            c = 0.0
+            for l in range(r):
+                inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
+                root[l] = np.sqrt(peak[l])
+
+        # u = D x; with c = own . x, q = g - u + own c
+        j = 0
+        while j + 4 <= m:
+            i0, i1, i2, i3 = found[j], found[j + 1], found[j + 2], found[j + 3]
+            d0, d1, d2, d3 = x[i0], x[i1], x[i2], x[i3]
+            for l in range(r):
+                s = (u[l] + d0 * D[i0, l]) + d1 * D[i1, l]
+                u[l] = (s + d2 * D[i2, l]) + d3 * D[i3, l]
+            j += 4
+        while j < m:
+            i0 = found[j]
+            d0 = x[i0]
+            for l in range(r):
+                u[l] += d0 * D[i0, l]
+            j += 1
+
+        # the entries; root_l size bounds what u_l (and g_l, if A is a Gram matrix) is made of
+        size = 0.0 if norms is None else norms[k]
+        for l in range(r):
+            size += root[l] * x[l]
+        for l in range(r):
+            old, o = x[l], own[l]
+            a = D[l, l] - o * o
+            q = g[l] - u[l] + o * c
+            slope = q
+            if diagonal is not None:
+                P_kk = diagonal[k] - (norm - old * old)
+                slope = q - (old * old - P_kk) * old
+                new = minimise_quartic(a - P_kk, -(q + a * old), upper)
+            elif inverse[l] > 0.0:
+                new = old + q * inverse[l]
+                dust = ROUNDING * (abs(g[l]) + root[l] * size) * inverse[l]
+                new = min(new, upper) if new > dust else 0.0
+            else:
+                slope = 0.0
+                new = empty
+            slope = max(slope, 0.0) if old <= 0.0 else slope
+            violation += abs(min(slope, 0.0) if old >= upper else slope)
+            H[k, l] = new
+            new = np.float64(H[k, l])
+            change = new - old
+            if change != 0.0:
+                x[l] = new
+                fall += 2.0 * change * (2.0 * q - a * change)
+                if diagonal is not None:
+                    past, present = old * old - P_kk, new * new - P_kk
+                    fall += past * past - present * present
+                    norm += new * new - old * old
+                c += o * change
+                size += root[l] * max(change, 0.0)
+                for t in range(r):
+                    u[t] += change * D[l, t]
+
+        # D += x x^T - own own^T; in short rows, looking for zeros costs more than it saves
+        for t in range(r):
+            new, o = x[t], own[t]
+            if r <= 16 or new != 0.0 or o != 0.0:
+                for l in range(r):
+                    D[t, l] += new * x[l] - o * own[l]
+
+        # who must learn of the change
+        if S is not None:
+            for l in range(r):
+                u[l] = x[l] - before[l]
+            for b in range(k - start + 1, stop - start):
+                s = S[b, k - start]
+                if s != 0.0:
+                    for l in range(r):
+                        G[b, l] += s * u[l]
+        if norms is not None:
+            m = 0
+            for l in range(r):
+                u[m] = x[l] - before[l]
+                found[m] = l
+                m += x[l] != before[l]
+            for j in range(indptr[k], indptr[k + 1]):
+                d0, i0 = data[j], indices[j]
+                for t in range(m):
+                    source[i0, found[t]] += d0 * u[t]
     return fall, violation

@@ -74,7 +74,7 @@ def greedy_init(
     H = np.zeros((n, r))
     R = A.copy()
     for j in range(r):
-        w = np.ones(n)
+        w: Array = np.ones(n)
         J: list[int] = []
         for i in range(n):
             s = R @ w

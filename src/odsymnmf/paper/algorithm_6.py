@@ -26,7 +26,7 @@ def greedy_init(
     n, r, p = len(A), rank(r), norm(p)
     H = np.zeros((n, r))
     for j in range(r):
-        w = np.ones(n)
+        w: Array = np.ones(n)
         J = np.zeros(n, dtype=bool)
         C_j = 0.0
         B = H[:, :j]  # the columns 1 to j - 1

@@ -1,0 +1,38 @@
+"""What a user waits for: the import, the first fit ever, the first fit in a new process."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.timing import in_new_process, table
+
+CLOCK = "import time; t = time.perf_counter()\n{code}\nprint(time.perf_counter() - t)"
+FIT = """
+import numpy as np, odsymnmf as od
+A = np.ones((20, 20))
+od.factorize(A, 2, loss={loss!r})
+"""
+
+
+def seconds(code: str, before: str = "", repeats: int = 3, **environment: str) -> float:
+    """Return the least time that code takes in a new process, after ``before`` has run there."""
+    timed = before + "\n" + CLOCK.format(code=code)
+    return min(float(in_new_process(timed, **environment)) for _ in range(repeats))
+
+
+def rows() -> Iterator[tuple[str, str, str]]:
+    extra = seconds("import odsymnmf", before="import numpy")
+    yield "`import odsymnmf`, numpy imported", "< 0.2 s", f"{extra:.3f} s"
+    learn = "import sklearn.cluster"
+    for loss in ("l2", "l1"):
+        with tempfile.TemporaryDirectory() as cache:
+            fit = FIT.format(loss=loss)
+            cold = seconds(fit, repeats=1, NUMBA_CACHE_DIR=cache)
+            warm = seconds(fit, before=learn, NUMBA_CACHE_DIR=cache)
+        yield f"first {loss} fit ever, empty cache, imports included", "< 6 s", f"{cold:.1f} s"
+        title = f"first {loss} fit in a new process, scikit-learn imported"
+        yield title, "< 1 s", f"{warm:.2f} s"
+
+
+def main(data: Path | None) -> None:
+    table("Start-up", ["case", "budget", "measured"], rows())

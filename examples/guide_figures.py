@@ -1,0 +1,188 @@
+"""Make the figures of docs/guide.md and print its numbers: python examples/guide_figures.py"""
+
+import warnings
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import odsymnmf as od
+from odsymnmf import ODSymNMF, memberships
+from odsymnmf.similarity import degree_normalized
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+OUT = Path(__file__).parents[1] / "docs" / "figures"
+TRIALS = 5
+COLOURS = {"l2": "tab:blue", "l1": "tab:orange"}
+
+
+def main() -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    losses()
+    degrees()
+    reading()
+
+
+def save(figure: plt.Figure, name: str) -> None:
+    figure.tight_layout()
+    figure.savefig(OUT / name, dpi=90)
+    plt.close(figure)
+
+
+def show(title: str, header: list[str], rows: list[list[str]]) -> None:
+    print(f"\n{title}\n\n| " + " | ".join(header) + " |\n|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def losses() -> None:
+    """Wrong links in complete clusters, and clusters that are not complete."""
+    noises, densities = [0, 0.05, 0.1, 0.15, 0.2, 0.25], [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    noise = {loss: [noise_accuracy(loss, x) for x in noises] for loss in COLOURS}
+    sparse = {loss: [density_nmi(loss, x) for x in densities] for loss in COLOURS}
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    for loss, colour in COLOURS.items():
+        axes[0].plot(noises, noise[loss], "o-", color=colour, label=loss)
+        axes[1].plot(densities, sparse[loss], "o-", color=colour, label=loss)
+    axes[0].set(xlabel="share of pairs flipped", ylabel="accuracy of H", title="10 cliques of 10")
+    axes[1].set(
+        xlabel="share of linked pairs inside groups",
+        ylabel="NMI",
+        title="5 groups of 40, 5 % outside",
+    )
+    axes[1].yaxis.set_tick_params(labelleft=True)
+    axes[0].legend()
+    save(figure, "losses.png")
+    for title, xs, found in [
+        ("accuracy of H, cliques with flipped pairs", noises, noise),
+        ("NMI, groups with missing links", densities, sparse),
+    ]:
+        rows = [[loss, *(f"{y:.2f}" for y in ys)] for loss, ys in found.items()]
+        show(title, ["loss", *(f"{x:g}" for x in xs)], rows)
+
+
+def noise_accuracy(loss: str, delta: float) -> float:
+    A, truth = od.datasets.cliques([10] * 10)
+    found = []
+    for seed in range(TRIALS):
+        noisy = od.datasets.flip(A, delta, random_state=seed)
+        H = ODSymNMF(10, loss=loss).fit(noisy).membership_
+        found.append(od.metrics.membership_accuracy(H, truth))
+    return float(np.mean(found))
+
+
+def density_nmi(loss: str, p_in: float) -> float:
+    found = []
+    for seed in range(TRIALS):
+        A, groups = od.datasets.planted_partition([40] * 5, p_in, 0.05, random_state=seed)
+        labels = ODSymNMF(5, loss=loss).fit_predict(A)
+        found.append(od.metrics.scores(labels, groups)["nmi"])
+    return float(np.mean(found))
+
+
+def degrees() -> None:
+    """Groups that differ in density, and items that differ in how many links they have."""
+    densities, spreads = [0.15, 0.3, 0.45, 0.6, 0.75], [0, 0.4, 0.8, 1.2, 1.6]
+    settings = {
+        "default": {},
+        'normalize="degree"': {"normalize": "degree"},
+        'normalize="degree", upper=0.4': {"normalize": "degree", "upper": 0.4},
+    }
+    nmi = {
+        name: [uneven_groups(setting, x)[0] for x in densities]
+        for name, setting in settings.items()
+    }
+    uneven = {
+        name: [uneven_items(setting, x) for x in spreads] for name, setting in settings.items()
+    }
+    largest = {name: [top for _, top in found] for name, found in uneven.items()}
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
+    for name in settings:
+        axes[0].plot(densities, nmi[name], "o-", label=name)
+        axes[1].plot(spreads, largest[name], "o-", label=name)
+    axes[0].set(xlabel="share of linked pairs in the fourth group", ylabel="NMI")
+    axes[0].set(title="4 groups of 50; 20 % in three, 3 % outside", ylim=(0, 1.05))
+    axes[1].set(xlabel="spread of activity", title="largest entry of H", yscale="log")
+    axes[0].legend()
+    save(figure, "degrees.png")
+    for title, xs, found in [
+        ("NMI, by the density of the fourth group", densities, nmi),
+        ("largest entry of H, by the spread of activity", spreads, largest),
+        (
+            "NMI, by the spread of activity",
+            spreads,
+            {k: [x for x, _ in v] for k, v in uneven.items()},
+        ),
+    ]:
+        rows = [[name, *(f"{y:.2f}" for y in ys)] for name, ys in found.items()]
+        show(title, ["setting", *(f"{x:g}" for x in xs)], rows)
+
+
+def uneven_groups(setting: dict, density: float) -> tuple[float, float]:
+    inside = np.repeat([0.2, 0.2, 0.2, density], 50)
+    return planted_fits(setting, np.repeat(range(4), 50), inside, 0.03, spread=0.0)
+
+
+def uneven_items(setting: dict, spread: float) -> tuple[float, float]:
+    return planted_fits(setting, np.repeat(range(3), 60), np.full(180, 0.25), 0.05, spread)
+
+
+def planted_fits(
+    setting: dict, groups: np.ndarray, inside: np.ndarray, outside: float, spread: float
+) -> tuple[float, float]:
+    """Return mean NMI and largest entry of H; links in proportion to exp(spread z), z normal."""
+    nmi, top = [], []
+    for seed in range(TRIALS):
+        rng = np.random.RandomState(seed)
+        activity = np.exp(spread * rng.standard_normal(len(groups)))
+        activity /= activity.mean()
+        p = np.where(groups[:, None] == groups, inside, outside) * np.outer(activity, activity)
+        links = np.triu(rng.uniform(size=p.shape) < p, 1)
+        model = ODSymNMF(groups.max() + 1, **setting).fit((links | links.T).astype(float))
+        nmi.append(od.metrics.scores(model.labels_, groups)["nmi"])
+        top.append(model.membership_.max())
+    return float(np.mean(nmi)), float(np.max(top))
+
+
+def reading() -> None:
+    """The characters of Les Miserables: who belongs where, how strongly, and why."""
+    A, names = od.datasets.les_miserables()
+    model = ODSymNMF(6, normalize="degree", n_init=20, random_state=0).fit(A)
+    H, labels = model.membership_, model.labels_
+    order = np.lexsort((-H.max(axis=1), labels))
+    figure, axes = plt.subplots(1, 3, figsize=(10, 4.2), width_ratios=[2.2, 1, 1])
+    axes[0].imshow(np.log1p(A.toarray()[np.ix_(order, order)]), cmap="Greys")
+    axes[0].set_title("scenes together, by cluster")
+    axes[1].imshow(H[order], aspect="auto", cmap="viridis")
+    axes[1].set_title("H")
+    axes[2].imshow(memberships.strength(H)[order], aspect="auto", cmap="viridis")
+    axes[2].set_title("strength")
+    for axis in axes:
+        axis.set_yticks([])
+        for edge in np.flatnonzero(np.diff(labels[order])) + 0.5:
+            axis.axhline(edge, color="tab:red", lw=0.6)
+    for edge in np.flatnonzero(np.diff(labels[order])) + 0.5:
+        axes[0].axvline(edge, color="tab:red", lw=0.6)
+    save(figure, "reading.png")
+
+    sets = memberships.overlapping_sets(H)
+    rows = [
+        [str(l), str(int((labels == l).sum())), str(len(s)), ", ".join(names[i] for i in s[:5])]
+        for l, s in enumerate(sets)
+    ]
+    show("Les Miserables", ["cluster", "labelled", "in the set", "strongest members"], rows)
+    valjean = names.index("Valjean")
+    l = labels[valjean]
+    S = degree_normalized(A)
+    items, _ = memberships.supporting_pairs(H, S, valjean, l)
+    shares = ", ".join(f"{x:.2f}" for x in memberships.strength(H)[valjean])
+    print(f"\nValjean: strengths {shares}")
+    print(f"held in cluster {l} by " + ", ".join(names[i] for i in items[:5]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Who watches the sweeps of a fit: a progress bar, and scikit-learn's callbacks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from odsymnmf.solver import Callback, Sweep
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this scikit-learn knows no callbacks."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave the method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Starts", "progress_bar", "with_callbacks"]
+
+
+def progress_bar(title: str, total: int, shown: bool) -> Any:
+    """Return a context whose value is called after every sweep, from any thread."""
+    return _bar(title, total) if shown else nullcontext(lambda sweep: None)
+
+
+@contextmanager
+def _bar(title: str, total: int) -> Iterator[Callback]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError(
+            'verbose shows a progress bar of tqdm: pip install "odsymnmf[progress]", or verbose=0'
+        ) from error
+    best = float("inf")
+    with tqdm(desc=title, total=total, unit="sweep") as bar:
+
+        def show(sweep: Sweep) -> None:
+            nonlocal best
+            best = min(best, sweep.objective)
+            bar.set_postfix(objective=f"{best:.6g}", refresh=False)
+            bar.update()
+
+        yield show
+
+
+class Starts:
+    """scikit-learn's view of a fit: the task "fit" with one "start" a piece, each with "sweep"s.
+
+    Where scikit-learn knows no callbacks, or none are set, nothing is called.
+    """
+
+    def __init__(self, estimator: Any, X: Any, n_init: int, max_iter: int):
+        self.estimator, self.X, self.max_iter = estimator, X, max_iter
+        self.root: Any = None
+        self.tasks: list[Any] = [None] * n_init
+        if not hasattr(estimator, "_init_callback_context"):
+            return
+        # Starts may run at the same time: their tasks are numbered here.
+        self.root = estimator._init_callback_context(max_subtasks=n_init, sequential_subtasks=False)
+        self.root.call_on_fit_task_begin(estimator=estimator, X=X)
+        if hasattr(estimator, "_skl_callbacks"):
+            self.tasks = [
+                self.root.subcontext(task_name="start", task_id=s, max_subtasks=max_iter)
+                for s in range(n_init)
+            ]
+
+    @contextmanager
+    def watch(self, start: int, reconstruct: Callable[[Any], dict[str, Any]]) -> Iterator[Callback]:
+        """Yield what to call after every sweep of a start; it returns True to stop the start."""
+        task = self.tasks[start]
+        if task is None:
+            yield lambda sweep: False
+            return
+        known: dict[str, Any] = {"estimator": self.estimator, "X": self.X}
+        task.call_on_fit_task_begin(**known)
+        running: Any = self._begin_sweep(task, known) if self.max_iter else None
+
+        def after(sweep: Sweep) -> bool:
+            nonlocal running
+            stop = running.call_on_fit_task_end(
+                **known, reconstruction_attributes=lambda: reconstruct(sweep.H)
+            )
+            more = not stop and sweep.n_iter < self.max_iter
+            running = self._begin_sweep(task, known) if more else None
+            return bool(stop)
+
+        try:
+            yield after
+        finally:
+            if running is not None:  # begun, but the start had converged
+                running.call_on_fit_task_end(estimator=self.estimator)
+        task.call_on_fit_task_end(**known)
+
+    @staticmethod
+    def _begin_sweep(task: Any, known: dict[str, Any]) -> Any:
+        return task.subcontext(task_name="sweep").call_on_fit_task_begin(**known)
+
+    def end(self) -> None:
+        """Say that the fit has ended."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X)

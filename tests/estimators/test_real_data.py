@@ -1,0 +1,62 @@
+"""Real graphs and documents, where the directory that ODSYMNMF_DATA names holds them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DATA = os.environ.get("ODSYMNMF_DATA")
+
+pytestmark = pytest.mark.skipif(
+    not DATA, reason="ODSYMNMF_DATA does not name a directory with graphs/ and documents/"
+)
+
+
+@pytest.fixture
+def quality(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import quality
+
+    return quality
+
+
+def test_graphs_beside_spectral_clustering(quality):
+    methods = {name: quality.METHODS[name] for name in ("ODSymNMF", "SpectralClustering")}
+    rows = [quality.scores(Path(DATA), name, methods) for name in quality.GRAPHS]
+    assert len(rows) == 9
+    assert quality.wins(rows) >= 7
+
+
+WORDNET = """
+import resource, sys
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.pipeline import make_pipeline
+from odsymnmf import ODSymNMF, metrics
+
+folder = sys.argv[1] + "/documents/"
+counts = sparse.load_npz(folder + "wordnet_gloss.npz")
+clusters = ODSymNMF(45, affinity="cosine", init="spectral", tol=0.03, random_state=0)
+labels = make_pipeline(TfidfTransformer(), clusters).fit_predict(counts)
+nmi = metrics.scores(labels, np.load(folder + "wordnet_gloss_labels.npy"))["nmi"]
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in kB, on Linux
+print(len(labels), int((labels >= 0).sum()), nmi, peak * 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is in other units elsewhere")
+def test_117791_documents_within_2_gigabytes():
+    # All that is installed is the count matrix: TfidfVectorizer is CountVectorizer, which made
+    # it, and TfidfTransformer.
+    done = subprocess.run(
+        [sys.executable, "-c", WORDNET, DATA], check=True, capture_output=True, text=True
+    )
+    n, assigned, nmi, peak = done.stdout.split()
+    assert int(n) == 117_791
+    assert int(assigned) > 117_000
+    assert float(nmi) > 0.15
+    assert float(peak) < 2e9
