@@ -7,47 +7,43 @@ import matplotlib
 import numpy as np
 
 import odsymnmf as od
+from odsymnmf.memberships import overlapping_sets
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 OUT = Path("demo")
-R = 6
 
 
 def main() -> None:
     A, names = od.datasets.les_miserables()
-    f = od.factorize(A, R, random_state=0)
-    f.H[:] = f.H[:, np.argsort(-f.H.sum(axis=0))]
-    labels = np.where(f.H.any(axis=1), f.H.argmax(axis=1), -1)
-    print(f"Les Miserables: {len(names)} characters, {A.nnz // 2} pairs seen together; {f}")
-    for l in range(R):
-        members = [i for i in np.argsort(-f.H[:, l]) if labels[i] == l]
-        print(f"cluster {l}: " + ", ".join(names[i] for i in members))
-    shared = [
-        names[i] for i in np.flatnonzero((f.H > 0.5 * f.H.max(axis=1, keepdims=True)).sum(1) > 1)
-    ]
-    print("in more than one: " + ", ".join(shared))
+    model = od.ODSymNMF(6, max_iter=2000, random_state=0).fit(A)
+    print(f"Les Miserables: {len(names)} characters, {A.nnz // 2} pairs seen together")
+    sets = overlapping_sets(model.membership_, "auto", A=A, tolerance=0.1)
+    for l, members in enumerate(sets):
+        print(f"\ncluster {l}: " + ", ".join(names[i] for i in members))
+    clusters = np.bincount(np.concatenate(sets), minlength=len(names))
+    print("\nin several: " + ", ".join(names[i] for i in np.flatnonzero(clusters > 1)))
     OUT.mkdir(exist_ok=True)
-    write_table(names, labels, f.H)
-    draw(A.toarray(), labels, f.H)
-    print(f"wrote {OUT / 'memberships.csv'} and {OUT / 'clusters.png'}")
+    write_table(names, model)
+    draw(A.toarray(), model)
+    print(f"\nwrote {OUT / 'memberships.csv'} and {OUT / 'clusters.png'}")
 
 
-def write_table(names: list[str], labels: np.ndarray, H: np.ndarray) -> None:
+def write_table(names: list[str], model: od.ODSymNMF) -> None:
     with open(OUT / "memberships.csv", "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["name", "cluster", *(f"membership_{l}" for l in range(R))])
-        rows.writerows(
-            [name, label, *h.round(4)] for name, label, h in zip(names, labels, H, strict=True)
-        )
+        table = csv.writer(file)
+        table.writerow(["name", "cluster", *model.get_feature_names_out()])
+        for name, label, h in zip(names, model.labels_, model.membership_, strict=True):
+            table.writerow([name, label, *h.round(4)])
 
 
-def draw(A: np.ndarray, labels: np.ndarray, H: np.ndarray) -> None:
+def draw(A: np.ndarray, model: od.ODSymNMF) -> None:
+    H, labels = model.membership_, model.labels_
     order = np.lexsort((-H.max(axis=1), labels))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5.5), width_ratios=[2, 1])
     left.imshow(np.log1p(A[np.ix_(order, order)]), cmap="Greys", interpolation="nearest")
-    left.set_title("scenes together, sorted by cluster")
+    left.set_title("scenes together, characters sorted by cluster")
     right.imshow(H[order], aspect="auto", cmap="viridis", interpolation="nearest")
     right.set_title("membership H")
     right.set_xlabel("cluster")

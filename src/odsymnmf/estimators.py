@@ -19,6 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from odsymnmf.blas import LARGE, threads_for
 from odsymnmf.factorize import Factorization, factorize, whole_number
 from odsymnmf.memberships import canonical_order, labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress_bar, with_callbacks
@@ -34,7 +35,7 @@ from odsymnmf.similarity import (
     inverse_roots,
     scaled,
 )
-from odsymnmf.solver import warn_unconverged
+from odsymnmf.solver import Sweep, warn_unconverged
 
 __all__ = ["ODSymNMF", "SymNMF"]
 
@@ -251,11 +252,23 @@ class _Estimator(
         inits = [self.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
         title = type(self).__name__
+        interrupted = False
         with progress_bar(title, self.n_init * self.max_iter, bool(self.verbose)) as show:
 
-            def run(start: int) -> Factorization:
+            def run(start: int) -> Factorization | None:
+                nonlocal interrupted
+                if interrupted:
+                    return None
+                told = False
+
+                def callback(sweep: Sweep) -> bool:
+                    nonlocal told
+                    show(sweep)
+                    told = after(sweep)
+                    return told
+
                 with starts.watch(start, self._fitted) as after:
-                    return factorize(
+                    f = factorize(
                         A,
                         self.n_clusters,
                         loss=self.loss,
@@ -265,15 +278,20 @@ class _Estimator(
                         tol=self.tol,
                         upper=self.upper,
                         random_state=seeds[start],
-                        callback=lambda sweep: show(sweep) or after(sweep),
+                        callback=callback,
                     )
+                # Ctrl-C ends a start early; who pressed it does not want the others either.
+                interrupted |= not (f.converged or told) and f.n_iter < self.max_iter
+                return f
 
-            with warnings.catch_warnings():
+            # Where starts share the cores, BLAS should not ask for them too.
+            with threads_for(LARGE if self.n_jobs in (None, 1) else 0), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                     delayed(run)(start) for start in range(self.n_init)
                 )
+        found = [f for f in found if f is not None]
         best = min(found, key=lambda f: f.objective)
         if not best.converged and best.n_iter == self.max_iter > 0:
             warn_unconverged(self.tol, self.max_iter, stacklevel=5)

@@ -16,7 +16,7 @@ from odsymnmf.similarity import Similarity, Sparse, pair_squares
 Array = NDArray[Any]
 
 # The virtual diagonal of the greedy start, as a multiple of the largest similarity.
-SELF_SIMILARITY = 1.0
+SELF_SIMILARITY = 2.0
 
 
 def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
@@ -130,7 +130,7 @@ def zero(A: Similarity, r: int) -> Array:
         H[k, l] = np.sqrt(A.scale)
         _, indptr, indices, data = A.rows(np.array([k]))
         row = slice(indptr[k], indptr[k + 1]) if isinstance(A, Sparse) else slice(None)
-        span = np.ptp(score[np.isfinite(score)]) + 1.0
+        span = np.ptp(score[np.isfinite(score)]) + A.scale
         score[indices[row]] -= span * (data[row] > 0)
         score[k] = -np.inf
     return H

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from odsymnmf import kernels
+from odsymnmf.blas import threads_for
 
 Array = NDArray[Any]
 # Rows in CSR form: row rows[p] of (indptr, indices, data) belongs to the p-th item asked for.
 Rows = tuple[Array, Array, Array, Array]
 
 # Rows of a dense block: enough for BLAS, few enough that corrections inside it stay cheap.
-BLOCK = 64
+BLOCK = 128
 # Entries that a block of computed rows may hold.
 BLOCK_ENTRIES = 2**22
 
@@ -73,8 +74,8 @@ class Dense:
         square between them is copied, to clear the diagonal.
         """
         if block == slice(None):
-            pieces = [self.product(V, b) for b in blocks(self.n, 512)]
-            return np.concatenate(pieces)
+            with threads_for(512 * V.size):
+                return np.concatenate([self.product(V, b) for b in blocks(self.n, 512)])
         left, right = slice(0, block.start), slice(block.stop, None)
         G: Array = self.square(block) @ V[block]
         G += self.A[block, left] @ V[left]

@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
-from odsymnmf import losses, similarity
+from odsymnmf import init, losses, similarity
+from odsymnmf.paper.algorithm_6 import greedy_init
 
 # (loss, diagonal): l2, l1, symNMF
 LOSSES = [("l2", "ignore"), ("l1", "ignore"), ("l2", "fit")]
@@ -79,6 +80,18 @@ def as_kind(kind, X):
 
 
 KINDS = ["dense", "sparse", "gram of sparse", "gram of dense"]
+
+
+def paper_greedy(A, r, p, scale=None, upper=np.inf):
+    """Algorithm 6 wants a largest similarity of 1: A / scale, and sqrt(scale) times its answer."""
+    largest = symmetric(A).max(initial=0.0)
+    scale = scale or largest
+    if scale == 0:
+        return np.zeros((len(A), r))
+    bound = upper / np.sqrt(scale)
+    own = init.SELF_SIMILARITY * scale / largest
+    H = greedy_init(A / scale, r, p, self_similarity=own, upper=bound)
+    return H * np.sqrt(scale)
 
 
 def degenerate():

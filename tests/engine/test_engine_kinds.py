@@ -26,8 +26,11 @@ EACH_KIND = pytest.mark.parametrize("kind", KINDS)
 @EACH_LOSS
 @EACH_KIND
 @pytest.mark.parametrize("init", [*STARTS, "array"])
-def test_kinds_agree(loss, diagonal, kind, init):
-    X = documents(4)
+def test_kinds_agree(monkeypatch, loss, diagonal, kind, init):
+    X = documents(4, twins=False)
+    # A Gram matrix only knows a bound on its largest entry.
+    largest = float(symmetric(X @ X.T).max())
+    monkeypatch.setattr(similarity.Gram, "scale", largest)
     if init == "array":
         init = 0.1 + np.random.default_rng(0).random((40, 4))
     options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0, "max_iter": 12}
@@ -194,3 +197,13 @@ def test_documents_are_not_changed():
     np.testing.assert_array_equal(X.data, before.data)
     np.testing.assert_array_equal(X.indices, before.indices)
     np.testing.assert_array_equal(dense, dense_before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_objective_of_a_hub_in_float32(kind):
+    # The diagonal of a Gram matrix times a large entry must not drown the rest.
+    X = documents(2, dtype=np.float32)
+    H = np.zeros((40, 1), dtype=np.float32)
+    H[0], H[1] = 4096.0, 2.0**-12
+    expected = naive_objective(as_kind("dense", X.astype(np.float64)), H)
+    assert od.objective(as_kind(kind, X), H) == pytest.approx(expected, rel=1e-5)

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine_problems import KINDS, as_kind, documents, swept, symmetric
+from engine_problems import KINDS, as_kind, documents, paper_greedy, swept, symmetric
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -15,7 +15,6 @@ from odsymnmf.paper.algorithm_1 import odsymnmf, rank_one_l2
 from odsymnmf.paper.algorithm_2 import odsymnmf_l2
 from odsymnmf.paper.algorithm_3 import rank_one_l1
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
-from odsymnmf.paper.algorithm_6 import greedy_init
 
 SEEDS = st.integers(0, 2**32 - 1)
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_array}
@@ -207,17 +206,6 @@ def test_quartic(a, b, upper):
 
 
 # --- the greedy start ------------------------------------------------------------------------
-
-
-def paper_greedy(A, r, p, scale=None, upper=np.inf):
-    """Algorithm 6 wants a largest similarity of 1: A / scale, and sqrt(scale) times its answer."""
-    largest = symmetric(A).max(initial=0.0)
-    scale = scale or largest
-    if scale == 0:
-        return np.zeros((len(A), r))
-    bound = upper / np.sqrt(scale)
-    H = greedy_init(A / scale, r, p, self_similarity=scale / largest, upper=bound)
-    return H * np.sqrt(scale)
 
 
 @EACH_FORM

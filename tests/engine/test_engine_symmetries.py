@@ -28,9 +28,9 @@ def generic(seed, n=30):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1.0])
 def test_the_diagonal_changes_no_bit(form, loss, init, value):
     # More items than a block of rows, so that the diagonal lies in more than one.
-    A = generic(0, n=80)
+    A = generic(0, n=150)
     if init == "array":
-        init = np.random.default_rng(1).random((80, 3))
+        init = np.random.default_rng(1).random((150, 3))
     options = {"loss": loss, "init": init, "random_state": 0, "max_iter": 4}
     expected = quiet(FORMS[form](A), 3, **options)
     np.fill_diagonal(A, value)

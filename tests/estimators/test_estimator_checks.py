@@ -6,6 +6,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from odsymnmf import ODSymNMF, SymNMF
 
+
+class Rbf:
+    """A callable affinity; unlike a function's, its repr is the same in every process."""
+
+    def __call__(self, X, Y):
+        return rbf_kernel(X, Y)
+
+    def __repr__(self):
+        return "Rbf()"
+
+
 # Few sweeps: the checks are about behaviour, not about convergence.
 SHORT = {"n_clusters": 3, "max_iter": 10, "random_state": 0}
 
@@ -16,7 +27,7 @@ SETTINGS = [
     ODSymNMF(affinity="rbf", normalize="degree", n_init=2, **SHORT),
     ODSymNMF(affinity="nearest_neighbors", loss="l1", upper=1.0, **SHORT),
     SymNMF(**SHORT),
-    SymNMF(affinity=rbf_kernel, normalize="degree", init="zero", **SHORT),
+    SymNMF(affinity=Rbf(), normalize="degree", init="zero", **SHORT),
 ]
 
 NO_FEATURES = "passes a table of features where affinity='precomputed' wants square similarities"

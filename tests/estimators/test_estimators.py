@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 import odsymnmf as od
-from odsymnmf import ODSymNMF, SymNMF
+from odsymnmf import ODSymNMF, SymNMF, estimators
 from odsymnmf.similarity import cosine, degree_normalized, inverse_root_degrees
 
 # Not in order: sweeps from any start tend to give the first column to the first items.
@@ -472,3 +472,24 @@ def test_docstrings_tell_of_all_parameters_and_do_not_drift():
         shown = f'default="{default}"' if isinstance(default, str) else f"default={default}"
         text = "\n".join(ours[name][:2])
         assert shown in text or (name == "tol" and "default=1e-4" in text), name
+
+
+def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
+    """Ctrl-C in the second of five starts: the first two are compared, no third begins."""
+    begun = []
+    original = estimators.factorize
+
+    def interrupting(*args, callback, **options):
+        begun.append(options["init"])
+
+        def press(sweep):
+            if len(begun) == 2:
+                raise KeyboardInterrupt
+            return callback(sweep)
+
+        return original(*args, callback=press, **options)
+
+    monkeypatch.setattr(estimators, "factorize", interrupting)
+    model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
+    assert begun == ["greedy", "random"]
+    assert np.isfinite(model.membership_).all()
