@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from odsymnmf.blas import threads_for
 from odsymnmf.init import given, start
 from odsymnmf.losses import L1, L2, Loss
 from odsymnmf.random_state import RandomState, as_random
@@ -137,15 +138,16 @@ def factorize(
     bound = float(similarity.dtype.type(bound))
     measure = _loss(similarity, loss, diagonal, bound)
     rng = as_random(random_state)
-    H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
-    solution = solve(
-        measure,
-        H,
-        max_iter=max_iter,
-        tol=float(tol),
-        empty=float(H.max(initial=0.0)) if isinstance(init, str) and init == "zero" else 0.0,
-        callback=callback,
-    )
+    with threads_for(similarity.blas_work(r)):
+        H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
+        solution = solve(
+            measure,
+            H,
+            max_iter=max_iter,
+            tol=float(tol),
+            empty=float(H.max(initial=0.0)) if isinstance(init, str) and init == "zero" else 0.0,
+            callback=callback,
+        )
     return Factorization(
         solution.H,
         float(solution.history[-1]),

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.blas import threads_for
 from odsymnmf.similarity import BLOCK, Dense, Gram, Similarity, Sparse, blocks, pair_squares
 
 Array = NDArray[Any]
@@ -86,19 +85,13 @@ class L2:
             for b in blocks(A.n, 2**15):
                 yield kernels.l2.sweep(b.start, b.stop, *rows, *state)
         else:
-            width = A.n if isinstance(A, Dense) else A.X.shape[1]
-            with threads_for(BLOCK * width * H.shape[1]):
-                yield from self._dense_pieces(A, state)
-
-    def _dense_pieces(self, A: Dense | Gram, state: tuple[Any, ...]) -> Any:
-        H = state[0]
-        for b in blocks(A.n, BLOCK):
-            before = H[b].copy()
-            G = A.product(H, b) if isinstance(A, Dense) else A.block_product(self._Z, before, b)
-            rows = (None, None, None, None, None, G, A.square(b))
-            yield kernels.l2.sweep(b.start, b.stop, *rows, *state)
-            if isinstance(A, Gram):
-                self._Z += A.X[b].T @ np.subtract(H[b], before, dtype=np.float64)
+            for b in blocks(A.n, BLOCK):
+                before = H[b].copy()
+                G = A.product(H, b) if isinstance(A, Dense) else A.block_product(self._Z, before, b)
+                rows = (None, None, None, None, None, G, A.square(b))
+                yield kernels.l2.sweep(b.start, b.stop, *rows, *state)
+                if isinstance(A, Gram):
+                    self._Z += A.X[b].T @ np.subtract(H[b], before, dtype=np.float64)
 
 
 class L1:

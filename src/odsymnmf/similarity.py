@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.blas import threads_for
 
 Array = NDArray[Any]
 # Rows in CSR form: row rows[p] of (indptr, indices, data) belongs to the p-th item asked for.
@@ -74,8 +73,7 @@ class Dense:
         square between them is copied, to clear the diagonal.
         """
         if block == slice(None):
-            with threads_for(512 * V.size):
-                return np.concatenate([self.product(V, b) for b in blocks(self.n, 512)])
+            return np.concatenate([self.product(V, b) for b in blocks(self.n, 512)])
         left, right = slice(0, block.start), slice(block.stop, None)
         G: Array = self.square(block) @ V[block]
         G += self.A[block, left] @ V[left]
@@ -87,6 +85,10 @@ class Dense:
 
     def item_blocks(self) -> Iterator[slice]:
         return blocks(self.n, max(1, BLOCK_ENTRIES // self.n))
+
+    def blas_work(self, r: int) -> int:
+        """Multiply-adds of the products that a sweep leaves to BLAS."""
+        return BLOCK * self.n * r
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,10 @@ class Sparse:
         # Short enough for Ctrl-C to be heard.
         per_row = max(1, self.A.nnz // self.n)
         return blocks(self.n, max(1, BLOCK_ENTRIES // per_row))
+
+    def blas_work(self, r: int) -> int:
+        """Multiply-adds of the products that a sweep leaves to BLAS."""
+        return 0
 
 
 @dataclass(frozen=True)
@@ -189,6 +195,10 @@ class Gram:
 
     def item_blocks(self) -> Iterator[slice]:
         return blocks(self.n, max(1, BLOCK_ENTRIES // self.n))
+
+    def blas_work(self, r: int) -> int:
+        """Multiply-adds of the products that a sweep leaves to BLAS."""
+        return 0 if sparse.issparse(self.X) else BLOCK * int(self.X.shape[1]) * r
 
 
 Similarity = Dense | Sparse | Gram

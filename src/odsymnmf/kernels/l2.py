@@ -73,6 +73,8 @@ def sweep(
     for l in range(r):
         peak[l] = max(peak[l], D[l, l])
         root[l] = np.sqrt(peak[l])
+    if G is not None:
+        gross = np.abs(G)  # of which changes in the block may leave but rounding
 
     for k in range(start, stop):
         # g, four neighbours at a time to spare loads and stores
@@ -150,8 +152,10 @@ def sweep(
                 new = minimise_quartic(a - P_kk, -(q + a * old), upper)
             elif inverse[l] > 0.0:
                 new = old + q * inverse[l]
-                dust = ROUNDING * (abs(g[l]) + root[l] * size) * inverse[l]
-                new = min(new, upper) if new > dust else 0.0
+                terms = abs(g[l]) + root[l] * size
+                if G is not None:
+                    terms += gross[k - start, l]
+                new = min(new, upper) if new > ROUNDING * terms * inverse[l] else 0.0
             else:
                 slope = 0.0
                 new = empty
