@@ -12,6 +12,7 @@ from benchmarks.timing import in_new_process, table
 # Linux keeps the peak of a process in VmHWM; writing 5 to clear_refs sets it back to what is used.
 PEAK = """
 import re, sys, warnings
+import sklearn.exceptions  # a warning would import it during the fit
 import numpy as np
 from scipy import sparse
 import odsymnmf as od

@@ -35,27 +35,27 @@ def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
     degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64) + own
     room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
     for j in range(r):
-        B = np.ascontiguousarray(H[:, :j])
+        B = H[:, :j]
         sums, total = np.zeros(j), np.zeros(2)
         taken = np.zeros(A.n, dtype=bool)
         # Until an item has been picked, all count: w = 1.
         v, c, w = degrees, B.sum(axis=0, dtype=np.float64), np.zeros(A.n)
         for _ in range(min(A.n, 2 * r - 2)):
-            k = kernels.greedy.best(v, B, c, taken)
+            k = kernels.greedy.best(v, H, c, taken)
             row = A.rows(np.array([k]))
             kernels.greedy.place(np.array([k]), *row, j, H, sums, total, first, upper, *room)
             if not taken.any():
                 v, c = np.zeros(A.n), np.zeros(j)
             taken[k] = True
             if isinstance(A, Sparse):
-                kernels.greedy.weigh(k, *row[1:], own, B, v, c)
+                kernels.greedy.weigh(k, *row[1:], own, H, v, c)
             else:
                 w += row[3]
                 w[k] += own
                 v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
                 c = B.T @ w
         rest = np.flatnonzero(~taken)
-        scores = v[rest] - B[rest] @ c
+        scores = (v - B @ c)[rest]
         order = rest[np.argsort(-scores, kind="stable")]
         for b in A.item_blocks():
             items = order[b]

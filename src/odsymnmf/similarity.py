@@ -445,6 +445,7 @@ def pair_squares(X: Array) -> float:
 
     Pair by pair, or through D = sum of x_i x_i^T over the rows before a block, whichever costs
     less; no square |x_i|^4 is added only to be taken out again, for it may dwarf all the rest.
+    (einsum, because BLAS would add up long vectors in as many parts as it has threads.)
     """
     n, m = X.shape
     total, D = 0.0, np.zeros((m, m) if m < n else 0)
@@ -454,11 +455,11 @@ def pair_squares(X: Array) -> float:
         np.fill_diagonal(own, 0)
         if m < n:
             square = Y.T @ Y
-            total += 2.0 * float(np.vdot(D, square))
+            total += 2.0 * float(np.einsum("ij,ij->", D, square))
             D += square
         else:
             total += 2.0 * float(np.sum((Y @ X[: b.start].T) ** 2))
-        total += float(np.vdot(own, own))
+        total += float(np.einsum("ij,ij->", own, own))
     return total
 
 

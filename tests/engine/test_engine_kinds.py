@@ -151,6 +151,19 @@ def test_same_bits_for_any_number_of_threads(init):
         np.testing.assert_array_equal(runs[0].history, runs[1].history)
 
 
+def test_same_bits_of_the_objective_for_any_number_of_threads():
+    # More than the 10,000 numbers from which BLAS adds up in parts.
+    A = big_sparse(3000)
+    for r in (3, 120):
+        H = np.random.default_rng(0).random((3000, r))
+        for loss, diagonal in LOSSES:
+            values = []
+            for threads in (1, 2):
+                with threadpool_limits(threads, user_api="blas"):
+                    values.append(od.objective(A, H, loss, diagonal))
+            assert values[0] == values[1]
+
+
 def test_cosine_is_gram_of_unit_rows():
     X = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 0.0], [1.0, 0.0]])
     expected = [[0, 1, 0, 0.6], [1, 0, 0, 0.6], [0, 0, 0, 0], [0.6, 0.6, 0, 0]]

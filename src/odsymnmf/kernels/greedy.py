@@ -73,8 +73,8 @@ def place(items, rows, indptr, indices, data, j, H, sums, total, first, upper, p
 
 
 @kernel
-def best(v, B, c, taken):
-    """Return the item not taken with the largest score v_i - b_i . c.
+def best(v, H, c, taken):
+    """Return the item not taken with the largest score v_i - b_i . c, b_i = H[i, :len(c)].
 
     Where c >= 0 the product only lowers the score, so most items need no product at all.
     """
@@ -87,14 +87,14 @@ def best(v, B, c, taken):
             continue
         s = v[i]
         for t in range(len(c)):
-            s -= B[i, t] * c[t]
+            s -= H[i, t] * c[t]
         if s > high or winner < 0:
             winner, high = i, s
     return winner
 
 
 @kernel
-def weigh(k, indptr, indices, data, own, B, v, c):
+def weigh(k, indptr, indices, data, own, H, v, c):
     """Add item k to the cluster: w += A_:,k, kept as v = A w and c = B^T w, over two hops."""
     for p in range(indptr[k], indptr[k + 1] + 1):
         i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, own)
@@ -102,4 +102,4 @@ def weigh(k, indptr, indices, data, own, B, v, c):
         for q in range(indptr[i], indptr[i + 1]):
             v[indices[q]] += a * data[q]
         for t in range(len(c)):
-            c[t] += a * B[i, t]
+            c[t] += a * H[i, t]
