@@ -350,7 +350,7 @@ def _as_dense(A: Any) -> Dense:
     A = _floats(np.asarray(A), "A")
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
         A = np.ascontiguousarray(A)
-    worst, where, peak = 0.0, (0, 0), 0.0
+    worst, where = 0.0, (0, 0)
     for rows in blocks(len(A), 512):
         for columns in blocks(rows.stop, 512):
             here, there = A[rows, columns], A[columns, rows].T
@@ -358,15 +358,19 @@ def _as_dense(A: Any) -> Dense:
                 here = here.copy()
                 np.fill_diagonal(here, 0)
                 there = here.T
-            _refuse_nonfinite(here, rows.start, columns.start)
-            _refuse_nonfinite(there.T, columns.start, rows.start)
-            difference = np.abs(here - there)
-            peak = max(peak, float(np.abs(here).max()))
-            if difference.max() > worst:
-                worst = float(difference.max())
+            with np.errstate(invalid="ignore"):  # inf - inf: what is not finite shows below
+                difference = np.abs(here - there)
+            largest = float(difference.max())
+            if not np.isfinite(largest):
+                _refuse_nonfinite(here, rows.start, columns.start)
+                _refuse_nonfinite(there.T, columns.start, rows.start)
+            if largest > worst:
+                worst = largest
                 i, j = np.unravel_index(np.argmax(difference), difference.shape)
                 where = (int(i) + rows.start, int(j) + columns.start)
-    _refuse_asymmetry(worst, where, peak, A.dtype, lambda i, j: A[i, j])
+    if worst > 0.0:
+        peak = max(float(np.abs(_without_diagonal(A, b)).max()) for b in blocks(len(A), 256))
+        _refuse_asymmetry(worst, where, peak, A.dtype, lambda i, j: A[i, j])
     # A symmetric matrix is its own transpose: rows that lie together are had for nothing.
     return Dense(A if A.flags.c_contiguous else A.T)
 
@@ -441,16 +445,21 @@ def _row_squares(X: Any) -> Array:
 
 
 def pair_squares(X: Array) -> float:
-    """Return sum_{i != j} (x_i . x_j)^2 of the rows of X.
+    """Return sum_{i != j} (x_i . x_j)^2 of the rows of X: |X^T X|_F^2 - sum_i |x_i|^4.
 
-    Pair by pair, or through D = sum of x_i x_i^T over the rows before a block, whichever costs
-    less; no square |x_i|^4 is added only to be taken out again, for it may dwarf all the rest.
-    (einsum, because BLAS would add up long vectors in as many parts as it has threads.)
+    Where that would cancel, |x_i|^4 is left out from the beginning: block by block, pair by pair
+    or through D = sum of x_i x_i^T over the rows before, whichever costs less. (einsum, because
+    BLAS would add up long vectors in as many parts as it has threads.)
     """
     n, m = X.shape
+    X = X.astype(np.float64, copy=False)
+    if m < n:
+        everything, own_squares = np.sum((X.T @ X) ** 2), np.sum(_row_squares(X) ** 2)
+        if 2.0 * own_squares <= everything:
+            return float(everything - own_squares)
     total, D = 0.0, np.zeros((m, m) if m < n else 0)
     for b in blocks(n, 128):
-        Y = X[b].astype(np.float64, copy=False)
+        Y = X[b]
         own = Y @ Y.T
         np.fill_diagonal(own, 0)
         if m < n:
