@@ -33,6 +33,7 @@ from odsymnmf.similarity import (
     cosine,
     inverse_root_degrees,
     inverse_roots,
+    refuse_other_kinds,
     scaled,
 )
 from odsymnmf.solver import Sweep, warn_unconverged
@@ -183,7 +184,8 @@ class _Estimator(
             raise ValueError(f"affinity={self.affinity!r} is not known; use {known} or a callable.")
         if self.normalize not in (None, "degree"):
             raise ValueError(f'normalize={self.normalize!r} is not known; use "degree" or None.')
-        for name, least in (("n_init", 1), ("max_iter", 0), ("n_neighbors", 1)):
+        limits = {"n_clusters": 1, "n_init": 1, "max_iter": 0, "n_neighbors": 1}
+        for name, least in limits.items():
             whole_number(name, getattr(self, name), least)
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -191,6 +193,7 @@ class _Estimator(
         # ones may be unknown.
         finite: Any = True
         if self._precomputed:
+            refuse_other_kinds(X)
             finite = "allow-nan" if not reset else self._diagonal == "fit"
         X = validate_data(
             self,

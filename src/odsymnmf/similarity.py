@@ -224,6 +224,7 @@ def as_similarity(A: Any) -> Similarity:
     """
     if isinstance(A, Dense | Sparse | Gram):
         return A
+    refuse_other_kinds(A)
     shape = np.shape(A)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
@@ -233,6 +234,20 @@ def as_similarity(A: Any) -> Similarity:
     if shape[0] == 0:
         raise ValueError("A is empty (0 x 0); there is nothing to factorize.")
     return _as_sparse(A) if sparse.issparse(A) else _as_dense(A)
+
+
+def refuse_other_kinds(A: Any) -> None:
+    """Say what to pass instead of a graph object or the name of a file."""
+    if hasattr(A, "adjacency") and hasattr(A, "nodes"):
+        raise ValueError(
+            "A is a networkx graph; pass its matrix, networkx.to_scipy_sparse_array(G), whose rows "
+            "are in the order of list(G)."
+        )
+    if isinstance(A, str | bytes):
+        raise ValueError(
+            f"A is text ({A[:40]!r}), not similarities; read the file first, for example with "
+            "scipy.sparse.load_npz, numpy.load or pandas.read_csv."
+        )
 
 
 def cosine(X: Any) -> Gram:
@@ -509,5 +524,6 @@ def _refuse_asymmetry(
         raise ValueError(
             f"A must be symmetric, but A[{i}, {j}] = {entry(i, j)} and A[{j}, {i}] = "
             f"{entry(j, i)} differ by {worst:.6g}, the largest difference. "
-            "Use (A + A.T) / 2, or A.maximum(A.T) for links in either direction."
+            "Use (A + A.T) / 2; for links in either direction, A.maximum(A.T) if A is sparse and "
+            "np.maximum(A, A.T) if not. (Are rows and columns in the same order?)"
         )

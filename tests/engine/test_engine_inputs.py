@@ -1,5 +1,6 @@
 """What may be given, what comes of it, and what is said when it may not."""
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,7 +181,7 @@ def test_shapes(form):
         od.factorize(form(np.ones((0, 0))), 1)
 
 
-@pytest.mark.parametrize("wrong", [3.0, [1, 2], np.ones((2, 2, 2)), "text", None])
+@pytest.mark.parametrize("wrong", [3.0, [1, 2], np.ones((2, 2, 2)), None])
 def test_not_a_matrix(wrong):
     with pytest.raises(ValueError, match="square"):
         od.factorize(wrong, 1)
@@ -327,3 +328,14 @@ def test_the_kinds(A):
     assert as_similarity(A.astype(np.float32)).dtype == np.float32
     assert as_similarity(sparse.csr_array(A.astype(np.float32))).dtype == np.float32
     assert similarity.as_similarity([[0, 1], [1, 0]]).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [(networkx.path_graph(3), "to_scipy_sparse_array"), ("graph.npz", "read the file first")],
+)
+def test_a_graph_or_a_file_name_is_refused_with_the_remedy(given, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        od.factorize(given, 2)
+    with pytest.raises(ValueError, match=remedy):
+        od.ODSymNMF(2).fit(given)
