@@ -20,48 +20,71 @@ SELF_SIMILARITY = 1.0
 
 
 def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
-    """Build column after column from items that hang together (Algorithm 6 of the paper).
-
-    The first 2r - 2 items of a column are picked one by one, each with the largest score
-    s = A w - B (B^T w), where w = A 1_J sums the similarities to the items J picked before and B
-    holds the columns before. The others follow in the order of their scores. The first entry of
-    a column is the root of the largest similarity, so that H scales with A.
-    """
+    """Build column after column from items that hang together (Algorithm 6 of the paper)."""
     H = np.zeros((A.n, r), dtype=A.dtype)
-    first = min(np.sqrt(A.scale), upper)
-    if first == 0:
-        return H
-    own = SELF_SIMILARITY * A.scale
-    degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64) + own
-    room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
-    for j in range(r):
-        B = np.ascontiguousarray(H[:, :j])
-        sums, total = np.zeros(j), np.zeros(2)
-        taken = np.zeros(A.n, dtype=bool)
-        # Until an item has been picked, all count: w = 1.
-        v, c, w = degrees, B.sum(axis=0, dtype=np.float64), np.zeros(A.n)
-        for _ in range(min(A.n, 2 * r - 2)):
-            k = kernels.greedy.best(v, B, c, taken)
-            row = A.rows(np.array([k]))
-            kernels.greedy.place(np.array([k]), *row, j, H, sums, total, first, upper, *room)
-            if not taken.any():
-                v, c = np.zeros(A.n), np.zeros(j)
-            taken[k] = True
-            if isinstance(A, Sparse):
-                kernels.greedy.weigh(k, *row[1:], own, B, v, c)
-            else:
-                w += row[3]
-                w[k] += own
-                v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
-                c = B.T @ w
-        rest = np.flatnonzero(~taken)
-        scores = v[rest] - B[rest] @ c
-        order = rest[np.argsort(-scores, kind="stable")]
-        for b in A.item_blocks():
-            items = order[b]
-            rows = A.rows(items)
-            kernels.greedy.place(items, *rows, j, H, sums, total, first, upper, *room)
+    if A.scale > 0:
+        sums = degrees(A)
+        for j in range(r):
+            grow(A, H, j, sums, before=j, picks=2 * r - 2, l1=l1, upper=upper)
     return H
+
+
+def degrees(A: Similarity) -> Array:
+    """Return sum_{i != k} A_ik for each item k."""
+    return A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64)
+
+
+def grow(
+    A: Similarity,
+    H: Array,
+    j: int,
+    degrees: Array,
+    *,
+    before: int,
+    picks: int,
+    l1: bool,
+    upper: float,
+    patience: int | None = None,
+) -> None:
+    """Build column j of H, zero so far, on top of the others among the first ``before``.
+
+    The first items, at most ``picks``, are picked one by one, each with the largest score
+    s = A w - B (B^T w), where w = A 1_J sums the similarities to the items J picked so far and B
+    holds the other columns; ``patience`` many in a row that got no membership end it. The others
+    follow in the order of their scores. The first entry is the root of the largest similarity,
+    so that H scales with A.
+    """
+    B = H[:, :before]  # column j may be among them: see kernels.greedy
+    first, own = min(np.sqrt(A.scale), upper), SELF_SIMILARITY * A.scale
+    room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
+    sums, total = np.zeros(before), np.zeros(2)
+    taken = np.zeros(A.n, dtype=bool)
+    # Until an item has been picked, all count: w = 1.
+    v, c, w = degrees + own, B.sum(axis=0, dtype=np.float64), np.zeros(A.n)
+    in_vain = 0
+    for _ in range(min(A.n, picks)):
+        k = kernels.greedy.best(v, H, c, taken)
+        row = A.rows(np.array([k]))
+        kernels.greedy.place(np.array([k]), *row, j, H, sums, total, first, upper, *room)
+        if not taken.any():
+            v, c = np.zeros(A.n), np.zeros(before)
+        taken[k] = True
+        if isinstance(A, Sparse):
+            kernels.greedy.weigh(k, *row[1:], own, H, v, c)
+        else:
+            w += row[3]
+            w[k] += own
+            v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
+            c = B.T @ w
+        in_vain = 0 if H[k, j] > 0 else in_vain + 1
+        if in_vain == patience:
+            break
+    rest = np.flatnonzero(~taken)
+    scores = (v - B @ c)[rest]
+    order = rest[np.argsort(-scores, kind="stable")]
+    for b in A.item_blocks():
+        items = order[b]
+        kernels.greedy.place(items, *A.rows(items), j, H, sums, total, first, upper, *room)
 
 
 def random(A: Similarity, r: int, rng: RandomSource) -> Array:

@@ -1,8 +1,10 @@
 """The greedy start (Algorithm 6 of the paper) at the cost of the stored entries.
 
-Column j is built item by item: B = H[:, :j] are the columns before it, h = H[:, j] is what is
-there so far. ``sums`` holds B^T h, ``total`` holds (sum h, sum h^2). A has a virtual diagonal
-of ``own``, its self-similarity; no stored diagonal is read.
+Column j is built item by item, on top of other columns: h = H[:, j] is what is there so far.
+``sums`` holds H^T h and ``c`` holds H^T w, both over the leading columns of H, as many as they are
+long. Column j may be among them: an item that has no entry in it yet multiplies it by zero.
+``total`` holds (sum h, sum h^2). A has a virtual diagonal of ``own``, its self-similarity; no
+stored diagonal is read.
 """
 
 import numpy as np
@@ -18,13 +20,13 @@ def _l2_value(k, j, start, stop, indices, data, H, sums, total):
     for p in range(start, stop):
         b += data[p] * H[indices[p], j]
     rounding = ROUNDING * b
-    for t in range(j):
+    for t in range(len(sums)):
         b -= sums[t] * H[k, t]
     return b / total[1] if b > max(0.0, rounding) else 0.0
 
 
 @kernel
-def _l1_value(k, j, start, stop, indices, data, H, total, points, weights):
+def _l1_value(k, j, start, stop, indices, data, H, sums, total, points, weights):
     half = 0.5 * total[0] * (1.0 + TIE)
     nearby = 0.0
     for p in range(start, stop):
@@ -36,7 +38,7 @@ def _l1_value(k, j, start, stop, indices, data, H, total, points, weights):
         i = indices[p]
         if data[p] > 0.0 and H[i, j] > 0.0:
             b = data[p] + 0.0
-            for t in range(j):
+            for t in range(len(sums)):
                 b -= H[i, t] * H[k, t]
             if b > ROUNDING * data[p]:
                 points[count] = b / H[i, j]
@@ -60,7 +62,7 @@ def place(items, rows, indptr, indices, data, j, H, sums, total, first, upper, p
         if total[1] == 0.0:
             x = first
         elif points is not None:
-            x = _l1_value(k, j, start, stop, indices, data, H, total, points, weights)
+            x = _l1_value(k, j, start, stop, indices, data, H, sums, total, points, weights)
         else:
             x = _l2_value(k, j, start, stop, indices, data, H, sums, total)
         if x > 0.0:
@@ -68,13 +70,13 @@ def place(items, rows, indptr, indices, data, j, H, sums, total, first, upper, p
             x = np.float64(H[k, j])
             total[0] += x
             total[1] += x * x
-            for t in range(j):
+            for t in range(len(sums)):
                 sums[t] += x * H[k, t]
 
 
 @kernel
-def best(v, B, c, taken):
-    """Return the item not taken with the largest score v_i - b_i . c.
+def best(v, H, c, taken):
+    """Return the item not taken with the largest score v_i - h_i . c.
 
     Where c >= 0 the product only lowers the score, so most items need no product at all.
     """
@@ -87,19 +89,19 @@ def best(v, B, c, taken):
             continue
         s = v[i]
         for t in range(len(c)):
-            s -= B[i, t] * c[t]
+            s -= H[i, t] * c[t]
         if s > high or winner < 0:
             winner, high = i, s
     return winner
 
 
 @kernel
-def weigh(k, indptr, indices, data, own, B, v, c):
-    """Add item k to the cluster: w += A_:,k, kept as v = A w and c = B^T w, over two hops."""
+def weigh(k, indptr, indices, data, own, H, v, c):
+    """Add item k to the cluster: w += A_:,k, kept as v = A w and c = H^T w, over two hops."""
     for p in range(indptr[k], indptr[k + 1] + 1):
         i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, own)
         v[i] += own * a
         for q in range(indptr[i], indptr[i + 1]):
             v[indices[q]] += a * data[q]
         for t in range(len(c)):
-            c[t] += a * B[i, t]
+            c[t] += a * H[i, t]
