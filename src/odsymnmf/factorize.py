@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from odsymnmf.init import given, start
 from odsymnmf.losses import L1, L2, Loss
 from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.restarts import descend_with_restarts
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.solver import Callback, solve
+from odsymnmf.solver import Callback, Run
 
 Array = NDArray[Any]
 
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
+# Rounds of column restarts: measured in docs/results/starts.
+RESTARTS = {"l2": 0, "l1": 10}
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,15 @@ class Factorization:
         Memberships: H[i, l] says how strongly item i belongs to cluster l.
     objective : float
         The value of the loss at H.
-    history : ndarray of shape (n_iter + 1,)
-        The objective at the start and after every sweep; it never rises.
+    history : ndarray of shape (1 + n_iter + len(restarts),)
+        The objective at the start, after every sweep and after every accepted restart of a
+        column; it never rises.
     n_iter : int
         Number of complete sweeps.
     converged : bool
         Whether the tolerance was reached.
+    restarts : ndarray of int
+        Which entries of ``history`` follow an accepted restart.
     """
 
     H: Array
@@ -43,6 +49,7 @@ class Factorization:
     history: Array
     n_iter: int
     converged: bool
+    restarts: Array
 
     def __repr__(self) -> str:
         n, r = self.H.shape
@@ -63,6 +70,7 @@ def factorize(
     max_iter: int = 200,
     tol: float = 1e-4,
     upper: float | None = None,
+    restarts: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Factorization:
@@ -136,22 +144,24 @@ def factorize(
     # In the precision of H, or entries at the bound would look as if they could still grow.
     bound = float(similarity.dtype.type(bound))
     measure = _loss(similarity, loss, diagonal, bound)
+    rounds = RESTARTS[loss] if restarts is None else whole_number("restarts", restarts, 0)
     rng = as_random(random_state)
-    H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
-    solution = solve(
-        measure,
-        H,
-        max_iter=max_iter,
-        tol=float(tol),
-        empty=float(H.max(initial=0.0)) if isinstance(init, str) and init == "zero" else 0.0,
-        callback=callback,
-    )
+    named = isinstance(init, str)
+    if named and init == "l2":
+        H = _from_l2(similarity, r, loss, bound, max_iter, float(tol))
+    else:
+        H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
+    with Run(measure, H, max_iter=max_iter, tol=float(tol), callback=callback) as run:
+        lift = float(H.max(initial=0.0)) if named and init == "zero" else 0.0
+        descend_with_restarts(run, rounds, empty=lift)
+    solution = run.solution()
     return Factorization(
         solution.H,
         float(solution.history[-1]),
         solution.history,
         solution.n_iter,
         solution.converged,
+        solution.restarts,
     )
 
 
@@ -188,6 +198,16 @@ def objective(
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")
     return _loss(similarity, loss, diagonal, np.inf).objective(H)
+
+
+def _from_l2(A: Similarity, r: int, loss: str, upper: float, max_iter: int, tol: float) -> Array:
+    """Return the l2 fit from the greedy start, where l1 is to go on."""
+    if loss != "l1":
+        raise ValueError('init="l2" is a start for loss="l1"; use "greedy" for loss="l2".')
+    H = start(A, r, "greedy", l1=False, upper=upper, rng=None)
+    run = Run(L2(A, upper), H, max_iter=max_iter, tol=tol)
+    run.descend()
+    return run.complete
 
 
 def _loss(A: Similarity, loss: str, diagonal: str, upper: float) -> Loss:

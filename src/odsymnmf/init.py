@@ -45,14 +45,15 @@ def grow(
     l1: bool,
     upper: float,
     patience: int | None = None,
+    avoid: Array | None = None,
 ) -> None:
     """Build column j of H, zero so far, on top of the others among the first ``before``.
 
     The first items, at most ``picks``, are picked one by one, each with the largest score
     s = A w - B (B^T w), where w = A 1_J sums the similarities to the items J picked so far and B
-    holds the other columns; ``patience`` many in a row that got no membership end it. The others
-    follow in the order of their scores. The first entry is the root of the largest similarity,
-    so that H scales with A.
+    holds the other columns; ``patience`` many in a row that got no membership end it. The very
+    first is none of those to ``avoid``. The other items follow in the order of their scores. The
+    first entry is the root of the largest similarity, so that H scales with A.
     """
     B = H[:, :before]  # column j may be among them: see kernels.greedy
     first, own = min(np.sqrt(A.scale), upper), SELF_SIMILARITY * A.scale
@@ -63,7 +64,7 @@ def grow(
     v, c, w = degrees + own, B.sum(axis=0, dtype=np.float64), np.zeros(A.n)
     in_vain = 0
     for _ in range(min(A.n, picks)):
-        k = kernels.greedy.best(v, H, c, taken)
+        k = kernels.greedy.best(v, H, c, taken if taken.any() or avoid is None else avoid)
         row = A.rows(np.array([k]))
         kernels.greedy.place(np.array([k]), *row, j, H, sums, total, first, upper, *room)
         if not taken.any():

@@ -191,9 +191,9 @@ class L1:
     def worth(self, H: Array, j: int, items: Array) -> tuple[float, float]:
         """Return by how much f would rise without column j, and the size of the terms of that.
 
-        With R = A minus the other columns and x_ik = H_ij H_kj, sum_{i != k} |R_ik| - |R_ik - x_ik|,
-        which is -x_ik where nothing is stored. ``items`` are those with an entry in the column,
-        at least.
+        With R = A minus the other columns and x_ik = H_ij H_kj, sum_{i != k} of
+        |R_ik| - |R_ik - x_ik|, which is -x_ik where nothing is stored. ``items`` are those with
+        an entry in the column, at least.
         """
         h = H[items, j].astype(np.float64)
         everywhere = 2.0 * float(h[1:] @ np.cumsum(h)[:-1])
