@@ -88,12 +88,15 @@ def factorize(
         Number of columns of H, the clusters.
     loss : {"l2", "l1"}
         Squared errors, or absolute errors: better for binary A with wrong or missing links.
-    init : {"greedy", "spectral", "random", "zero"} or array-like of shape (n, r)
-        The start. "greedy" is the paper's, "spectral" the fastest on large graphs.
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array-like of shape (n, r)
+        The start. "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
+        usual one of NMF, made symmetric. "l2" is for l1 only: the l2 fit from the greedy start
+        (its sweeps are not counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     max_iter : int
-        Most sweeps; a sweep updates every entry of H once.
+        Most sweeps; a sweep updates every entry of H once. Those over a few items after a
+        restart do not count.
     tol : float
         Stop when the violation of the optimality conditions has fallen to this fraction of that
         in the first sweep (l2), or no entry moves by more than this fraction of the largest (l1).
@@ -101,11 +104,17 @@ def factorize(
         Upper bound on the entries of H. Hubs can have entries that grow without end (and are
         stopped at 10,000 times the root of the largest similarity); for binary A, ``upper=1``
         makes H comparable to memberships between 0 and 1.
+    restarts : int, optional
+        Most rounds of column restarts. When a sweep changes little, every column in turn is
+        taken out and built anew, greedily, on what the others leave over; it is kept if that
+        lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
+        otherwise depends much on its start, and 0 for l2.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
-        Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``;
-        returning True stops.
+        Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
+        and after every column that was built anew, whose number is then in ``column`` (else
+        None); returning True stops.
 
     Returns
     -------
@@ -118,7 +127,7 @@ def factorize(
 
     Notes
     -----
-    Ctrl-C returns the last complete sweep, with ``converged=False``.
+    Ctrl-C returns the last complete sweep or accepted restart, with ``converged=False``.
 
     Examples
     --------

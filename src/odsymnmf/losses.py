@@ -80,6 +80,10 @@ class L2:
         """Update the rows of the items; return the fall of f."""
         return float(sum(fall for fall, _ in self._pieces(H, items, 0.0)))
 
+    def column_sums(self, H: Array) -> Array:
+        """Return sum_i H_il for each column l."""
+        return H.sum(axis=0, dtype=np.float64)
+
     def worth(self, H: Array, j: int, items: Array) -> tuple[float, float]:
         """Return by how much f would rise without column j, and the size of the terms of that.
 
@@ -187,6 +191,10 @@ class L1:
     def sweep_items(self, H: Array, items: Array) -> float:
         """Update the rows of the items; return the fall of f."""
         return float(sum(fall for fall, _ in self._sweeps(H, items, 0.0)))
+
+    def column_sums(self, H: Array) -> Array:
+        """Return sum_i H_il for each column l, as kept since the last refresh."""
+        return self._W.copy()
 
     def worth(self, H: Array, j: int, items: Array) -> tuple[float, float]:
         """Return by how much f would rise without column j, and the size of the terms of that.

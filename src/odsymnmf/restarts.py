@@ -25,8 +25,6 @@ STALL = 1e-2
 SEEDS = 2
 # The items picked one by one: at least these, else as many as the greedy start picks.
 PICKS = 20
-# Items picked in a row without getting a membership, after which a column is taken to be whole.
-PATIENCE = 10
 # Sweeps over the items of a new column before it is judged.
 SWEEPS = 3
 # Columns with a larger cosine are the same.
@@ -100,17 +98,16 @@ def _try(run: Run, j: int, degrees: Array, avoid: Array) -> bool:
 
 def _rebuild(run: Run, j: int, degrees: Array, avoid: Array) -> None:
     H, r = run.H, run.H.shape[1]
-    H[:, j] = 0
-    grow(
+    columns = run.loss.column_sums(H)
+    H[:, j], columns[j] = 0, 0
+    H[:, j] = grow(
         run.loss.A,
         H,
-        j,
         degrees,
-        before=r,
+        columns,
         picks=max(PICKS, 2 * r - 2),
         l1=isinstance(run.loss, L1),
         upper=run.loss.upper,
-        patience=PATIENCE,
         avoid=avoid,
     )
 

@@ -77,8 +77,8 @@ class Run:
         """Sweep until the violation is at most tol, max_iter is reached or somebody says stop.
 
         Or until a sweep lowers the objective by no more than the fraction ``stall``, if that is
-        not 0. ``empty`` is given, in the first sweep only, to entries whose column is zero elsewhere:
-        it lets a start with single entries leave the ground.
+        not 0. ``empty`` is given, in the first sweep only, to entries whose column is zero
+        elsewhere: it lets a start with single entries leave the ground.
         """
         while self.n_iter < self.max_iter and not (self.converged or self.stopped):
             fall, violation = self.loss.sweep(self.H, empty)

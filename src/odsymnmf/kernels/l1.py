@@ -197,7 +197,7 @@ def stored_error(items, rows, indptr, indices, data, H):
     return total
 
 
-@kernel
+@summing
 def stored_gain(items, rows, indptr, indices, data, j, H):
     """Return what column j adds on the stored pairs of the items, were it zero on all others.
 
@@ -211,9 +211,8 @@ def stored_gain(items, rows, indptr, indices, data, j, H):
             k = indices[p]
             x = np.float64(H[i, j]) * H[k, j]
             if x > 0.0:
-                R = np.float64(data[p])
+                error = np.float64(data[p])
                 for t in range(H.shape[1]):
-                    if t != j:
-                        R -= np.float64(H[i, t]) * H[k, t]
-                total += abs(R) - abs(R - x) + x
+                    error -= np.float64(H[i, t]) * H[k, t]
+                total += abs(error + x) - abs(error) + x
     return total
