@@ -1,11 +1,11 @@
-"""Print the tables: ``python -m benchmarks [sweeps memory startup peers] [--data DIR]``."""
+"""Print the tables: ``python -m benchmarks [sweeps memory startup peers restarts] [--data DIR]``."""
 
 import argparse
 import os
 from importlib import import_module
 from pathlib import Path
 
-TABLES = ["sweeps", "memory", "startup", "peers"]
+TABLES = ["sweeps", "memory", "startup", "peers", "restarts"]
 
 
 def main() -> None:

@@ -315,7 +315,7 @@ class ODSymNMF(_Estimator):
     init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
             (n_samples, n_clusters), default="greedy"
         The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
-        for l1 only, is the l2 fit from the greedy start.
+        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random.
@@ -327,7 +327,7 @@ class ODSymNMF(_Estimator):
         Upper bound on the entries of H, for new items too.
     restarts : int, default=None
         Most rounds in which every column is built anew, and kept if that lowers the objective.
-        None means 10 for l1 (it ends when a round changes nothing) and 0 for l2.
+        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
     normalize : {"degree"}, default=None
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others.
@@ -450,9 +450,10 @@ class SymNMF(_Estimator):
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero"} or array of shape \
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
             (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large.
+        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
+        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random.
@@ -464,7 +465,7 @@ class SymNMF(_Estimator):
         Upper bound on the entries of H, for new items too.
     restarts : int, default=None
         Most rounds in which every column is built anew, and kept if that lowers the objective.
-        None means 0.
+        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
     normalize : {"degree"}, default=None
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others.

@@ -88,7 +88,7 @@ class Run:
             self._record(fall)
             self.converged = violation <= self.tol
             self.report()
-            if fall < stall * self.history[-1]:
+            if stall > 0 and fall <= stall * self.history[-1]:
                 break
 
     def accept(self, items: Array, fall: float) -> None:
