@@ -318,7 +318,7 @@ class ODSymNMF(_Estimator):
         of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
-        ``init``, the others are random.
+        ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
         Most sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
@@ -456,7 +456,7 @@ class SymNMF(_Estimator):
         of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
-        ``init``, the others are random.
+        ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
         Most sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
