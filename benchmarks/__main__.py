@@ -1,4 +1,4 @@
-"""Print the tables: ``python -m benchmarks [sweeps memory startup peers restarts] [--data DIR]``."""
+"""Print the tables: ``python -m benchmarks [TABLE ...] [--data DIR]``."""
 
 import argparse
 import os
