@@ -5,7 +5,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-TABLES = ["sweeps", "memory", "startup", "peers", "self_similarity", "quality"]
+TABLES = ["sweeps", "memory", "startup", "peers", "self_similarity", "quality", "restarts"]
 
 
 def main() -> None:

@@ -62,6 +62,7 @@ class _Estimator(
     max_iter: int
     tol: float
     upper: float | None
+    restarts: int | None
     normalize: Literal["degree"] | None
     gamma: float | None
     n_neighbors: int
@@ -97,6 +98,7 @@ class _Estimator(
         self.history_ = best.history
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
+        self.restarts_ = best.restarts
         starts.end()
         return self
 
@@ -280,6 +282,7 @@ class _Estimator(
                         max_iter=self.max_iter,
                         tol=self.tol,
                         upper=self.upper,
+                        restarts=self.restarts,
                         random_state=seeds[start],
                         callback=callback,
                     )
@@ -330,18 +333,22 @@ class ODSymNMF(_Estimator):
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "random", "zero"} or array of shape (n_samples, n_clusters), \
-            default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large.
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
+            (n_samples, n_clusters), default="greedy"
+        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
+        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
-        ``init``, the others are random.
+        ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
         Most sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
     upper : float, default=None
         Upper bound on the entries of H, for new items too.
+    restarts : int, default=None
+        Most rounds in which every column is built anew, and kept if that lowers the objective.
+        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
     normalize : {"degree"}, default=None
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others.
@@ -364,8 +371,11 @@ class ODSymNMF(_Estimator):
         The cluster with the largest membership; -1 for an item that belongs to none.
     objective_ : float
         The loss at ``membership_``.
-    history_ : ndarray of shape (n_iter_ + 1,)
-        The objective of the best start: before the first sweep, and after each.
+    history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
+        The objective of the best start: before the first sweep, after each, and after each
+        accepted restart of a column.
+    restarts_ : ndarray of int
+        Which entries of ``history_`` follow an accepted restart.
     n_iter_ : int
         Number of sweeps of the best start.
     converged_ : bool
@@ -414,6 +424,7 @@ class ODSymNMF(_Estimator):
         max_iter: int = 200,
         tol: float = 1e-4,
         upper: float | None = None,
+        restarts: int | None = None,
         normalize: Literal["degree"] | None = None,
         gamma: float | None = None,
         n_neighbors: int = 10,
@@ -429,6 +440,7 @@ class ODSymNMF(_Estimator):
         self.max_iter = max_iter
         self.tol = tol
         self.upper = upper
+        self.restarts = restarts
         self.normalize = normalize
         self.gamma = gamma
         self.n_neighbors = n_neighbors
@@ -459,18 +471,22 @@ class SymNMF(_Estimator):
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "random", "zero"} or array of shape (n_samples, n_clusters), \
-            default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large.
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
+            (n_samples, n_clusters), default="greedy"
+        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
+        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
-        ``init``, the others are random.
+        ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
         Most sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
     upper : float, default=None
         Upper bound on the entries of H, for new items too.
+    restarts : int, default=None
+        Most rounds in which every column is built anew, and kept if that lowers the objective.
+        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
     normalize : {"degree"}, default=None
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others.
@@ -493,8 +509,11 @@ class SymNMF(_Estimator):
         The cluster with the largest membership; -1 for an item that belongs to none.
     objective_ : float
         The loss at ``membership_``.
-    history_ : ndarray of shape (n_iter_ + 1,)
-        The objective of the best start: before the first sweep, and after each.
+    history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
+        The objective of the best start: before the first sweep, after each, and after each
+        accepted restart of a column.
+    restarts_ : ndarray of int
+        Which entries of ``history_`` follow an accepted restart.
     n_iter_ : int
         Number of sweeps of the best start.
     converged_ : bool
@@ -529,6 +548,7 @@ class SymNMF(_Estimator):
         max_iter: int = 200,
         tol: float = 1e-4,
         upper: float | None = None,
+        restarts: int | None = None,
         normalize: Literal["degree"] | None = None,
         gamma: float | None = None,
         n_neighbors: int = 10,
@@ -543,6 +563,7 @@ class SymNMF(_Estimator):
         self.max_iter = max_iter
         self.tol = tol
         self.upper = upper
+        self.restarts = restarts
         self.normalize = normalize
         self.gamma = gamma
         self.n_neighbors = n_neighbors

@@ -11,14 +11,17 @@ from odsymnmf.blas import threads_for
 from odsymnmf.init import given, start
 from odsymnmf.losses import L1, L2, Loss
 from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.restarts import descend_with_restarts
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.solver import Callback, solve
+from odsymnmf.solver import Callback, Run
 
 Array = NDArray[Any]
 
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
+# Rounds of column restarts: measured in docs/results/starts.
+RESTARTS = {"l2": 0, "l1": 10}
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,15 @@ class Factorization:
         Memberships: H[i, l] says how strongly item i belongs to cluster l.
     objective : float
         The value of the loss at H.
-    history : ndarray of shape (n_iter + 1,)
-        The objective at the start and after every sweep; it never rises.
+    history : ndarray of shape (1 + n_iter + len(restarts),)
+        The objective at the start, after every sweep and after every accepted restart of a
+        column; it never rises.
     n_iter : int
         Number of complete sweeps.
     converged : bool
         Whether the tolerance was reached.
+    restarts : ndarray of int
+        Which entries of ``history`` follow an accepted restart.
     """
 
     H: Array
@@ -44,6 +50,7 @@ class Factorization:
     history: Array
     n_iter: int
     converged: bool
+    restarts: Array
 
     def __repr__(self) -> str:
         n, r = self.H.shape
@@ -64,6 +71,7 @@ def factorize(
     max_iter: int = 200,
     tol: float = 1e-4,
     upper: float | None = None,
+    restarts: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Factorization:
@@ -81,12 +89,15 @@ def factorize(
         Number of columns of H, the clusters.
     loss : {"l2", "l1"}
         Squared errors, or absolute errors: better for binary A with wrong or missing links.
-    init : {"greedy", "spectral", "random", "zero"} or array-like of shape (n, r)
-        The start. "greedy" is the paper's, "spectral" the fastest on large graphs.
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array-like of shape (n, r)
+        The start. "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
+        usual one of NMF, made symmetric. "l2" is for l1 only: the l2 fit from the greedy start
+        (its sweeps are not counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     max_iter : int
-        Most sweeps; a sweep updates every entry of H once.
+        Most sweeps; a sweep updates every entry of H once. Those over a few items after a
+        restart do not count.
     tol : float
         Stop when the violation of the optimality conditions has fallen to this fraction of that
         in the first sweep (l2), or no entry moves by more than this fraction of the largest (l1).
@@ -94,11 +105,17 @@ def factorize(
         Upper bound on the entries of H. Hubs can have entries that grow without end (and are
         stopped at 10,000 times the root of the largest similarity); for binary A, ``upper=1``
         makes H comparable to memberships between 0 and 1.
+    restarts : int, optional
+        Most rounds of column restarts. When a sweep changes little, every column in turn is
+        taken out and built anew, greedily, on what the others leave over; it is kept if that
+        lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
+        otherwise depends much on its start, and 0 for l2.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
-        Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``;
-        returning True stops.
+        Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
+        and after every column that was built anew, whose number is then in ``column`` (else
+        None); returning True stops.
 
     Returns
     -------
@@ -111,7 +128,7 @@ def factorize(
 
     Notes
     -----
-    Ctrl-C returns the last complete sweep, with ``converged=False``.
+    Ctrl-C returns the last complete sweep or accepted restart, with ``converged=False``.
 
     Examples
     --------
@@ -137,23 +154,25 @@ def factorize(
     # In the precision of H, or entries at the bound would look as if they could still grow.
     bound = float(similarity.dtype.type(bound))
     measure = _loss(similarity, loss, diagonal, bound)
+    rounds = RESTARTS[loss] if restarts is None else whole_number("restarts", restarts, 0)
     rng = as_random(random_state)
     with threads_for(similarity.blas_work(r)):
-        H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
-        solution = solve(
-            measure,
-            H,
-            max_iter=max_iter,
-            tol=float(tol),
-            empty=float(H.max(initial=0.0)) if isinstance(init, str) and init == "zero" else 0.0,
-            callback=callback,
-        )
+        named = isinstance(init, str)
+        if named and init == "l2":
+            H = _from_l2(similarity, r, loss, bound, max_iter, float(tol))
+        else:
+            H = start(similarity, r, init, l1=loss == "l1", upper=bound, rng=rng)
+        with Run(measure, H, max_iter=max_iter, tol=float(tol), callback=callback) as run:
+            lift = float(H.max(initial=0.0)) if named and init == "zero" else 0.0
+            descend_with_restarts(run, rounds, empty=lift)
+        solution = run.solution()
     return Factorization(
         solution.H,
         float(solution.history[-1]),
         solution.history,
         solution.n_iter,
         solution.converged,
+        solution.restarts,
     )
 
 
@@ -190,6 +209,16 @@ def objective(
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")
     return _loss(similarity, loss, diagonal, np.inf).objective(H)
+
+
+def _from_l2(A: Similarity, r: int, loss: str, upper: float, max_iter: int, tol: float) -> Array:
+    """Return the l2 fit from the greedy start, where l1 is to go on."""
+    if loss != "l1":
+        raise ValueError('init="l2" is a start for loss="l1"; use "greedy" for loss="l2".')
+    H = start(A, r, "greedy", l1=False, upper=upper, rng=None)
+    run = Run(L2(A, upper), H, max_iter=max_iter, tol=tol)
+    run.descend()
+    return run.complete
 
 
 def _loss(A: Similarity, loss: str, diagonal: str, upper: float) -> Loss:

@@ -1,4 +1,4 @@
-"""Where H starts: greedy (the paper's), spectral, random, zero."""
+"""Where H starts: greedy (the paper's), spectral, nndsvd, random, zero."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -17,51 +17,81 @@ Array = NDArray[Any]
 
 # The virtual diagonal of the greedy start, as a multiple of the largest similarity.
 SELF_SIMILARITY = 2.0
+# Items picked in a row that got no membership, after which a small column is taken to be whole.
+PATIENCE = 10
 
 
 def greedy(A: Similarity, r: int, *, l1: bool, upper: float) -> Array:
-    """Build column after column from items that hang together (Algorithm 6 of the paper).
-
-    The first 2r - 2 items of a column are picked one by one, each with the largest score
-    s = A w - B (B^T w), where w = A 1_J sums the similarities to the items J picked before and B
-    holds the columns before. The others follow in the order of their scores. The first entry of
-    a column is the root of the largest similarity, so that H scales with A.
-    """
+    """Build column after column from items that hang together (Algorithm 6 of the paper)."""
     H = np.zeros((A.n, r), dtype=A.dtype)
-    first = min(np.sqrt(A.scale), upper)
-    if first == 0:
-        return H
-    own = SELF_SIMILARITY * A.scale
-    degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64) + own
-    room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
-    for j in range(r):
-        B = H[:, :j]
-        sums, total = np.zeros(j), np.zeros(2)
-        taken = np.zeros(A.n, dtype=bool)
-        # Until an item has been picked, all count: w = 1.
-        v, c, w = degrees, B.sum(axis=0, dtype=np.float64), np.zeros(A.n)
-        for _ in range(min(A.n, 2 * r - 2)):
-            k = kernels.greedy.best(v, H, c, taken)
-            row = A.rows(np.array([k]))
-            kernels.greedy.place(np.array([k]), *row, j, H, sums, total, first, upper, *room)
-            if not taken.any():
-                v, c = np.zeros(A.n), np.zeros(j)
-            taken[k] = True
-            if isinstance(A, Sparse):
-                kernels.greedy.weigh(k, *row[1:], own, H, v, c)
-            else:
-                w += row[3]
-                w[k] += own
-                v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
-                c = B.T @ w
-        rest = np.flatnonzero(~taken)
-        scores = (v - B @ c)[rest]
-        order = rest[np.argsort(-scores, kind="stable")]
-        for b in A.item_blocks():
-            items = order[b]
-            rows = A.rows(items)
-            kernels.greedy.place(items, *rows, j, H, sums, total, first, upper, *room)
+    if A.scale > 0:
+        weights, columns = degrees(A), np.zeros(r)
+        for j in range(r):
+            H[:, j] = grow(A, H, weights, columns[:j], picks=2 * r - 2, l1=l1, upper=upper)
+            columns[j] = H[:, j].sum(dtype=np.float64)
     return H
+
+
+def degrees(A: Similarity) -> Array:
+    """Return sum_{i != k} A_ik for each item k."""
+    return A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64)
+
+
+def grow(
+    A: Similarity,
+    H: Array,
+    degrees: Array,
+    columns: Array,
+    *,
+    picks: int,
+    l1: bool,
+    upper: float,
+    avoid: Array | None = None,
+) -> Array:
+    """Build a column on top of those of H that ``columns`` holds the sums of.
+
+    The first items, at most ``picks``, are picked one by one, each with the largest score
+    s = A w - B (B^T w), where w = A 1_J sums the similarities to the items J picked so far and B
+    holds the other columns. The other items follow in the order of their scores. The first entry
+    is the root of the largest similarity, so that H scales with A.
+
+    Where seeds to ``avoid`` are given (a column is to be replaced), the first item is none of
+    them, PATIENCE items in a row without a membership end the picking, and of the others only
+    those with a positive score follow: a small column costs little.
+    """
+    B = H[:, : len(columns)]
+    first, own = min(np.sqrt(A.scale), upper), SELF_SIMILARITY * A.scale
+    room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
+    h, sums, total = np.zeros(A.n, dtype=H.dtype), np.zeros(len(columns)), np.zeros(2)
+    taken = np.zeros(A.n, dtype=bool)
+    # Until an item has been picked, all count: w = 1.
+    v, c, w = degrees + own, columns, np.zeros(A.n)
+    in_vain = 0
+    for _ in range(min(A.n, picks)):
+        k = kernels.greedy.best(v, H, c, taken if taken.any() or avoid is None else avoid)
+        row = A.rows(np.array([k]))
+        kernels.greedy.place(np.array([k]), *row, H, h, sums, total, first, upper, *room)
+        if not taken.any():
+            v, c = np.zeros(A.n), np.zeros(len(columns))
+        taken[k] = True
+        if isinstance(A, Sparse):
+            kernels.greedy.weigh(k, *row[1:], own, H, v, c)
+        else:
+            w += row[3]
+            w[k] += own
+            v = A.product(w.astype(A.dtype)).astype(np.float64) + own * w
+            c = B.T @ w
+        in_vain = 0 if h[k] > 0 else in_vain + 1
+        if avoid is not None and in_vain == PATIENCE:
+            break
+    rest = np.flatnonzero(~taken if avoid is None else ~taken & (v > 0))
+    scores = kernels.greedy.scores(rest, v, H, c)
+    order = np.argsort(-scores, kind="stable")
+    rest = rest[order if avoid is None else order[scores[order] > 0]]
+    for b in A.item_blocks():
+        items = rest[b]
+        kernels.greedy.place(items, *A.rows(items), H, h, sums, total, first, upper, *room)
+    return h
 
 
 def random(A: Similarity, r: int, rng: RandomSource) -> Array:
@@ -96,6 +126,22 @@ def spectral(A: Similarity, r: int, rng: RandomSource) -> Array:
     H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
     extra = rng.uniform(size=(A.n, r - V.shape[1])) * H.max(initial=0.0)
     return scaled(A, np.hstack([H, extra]).astype(A.dtype))
+
+
+def nndsvd(A: Similarity, r: int, rng: RandomSource) -> Array:
+    """Return sqrt(lambda_l) times the larger of the two signed parts of each eigenvector v_l.
+
+    The NNDSVD of Boutsidis and Gallopoulos (2008), the usual start of NMF, for a symmetric
+    matrix: where lambda_l > 0 its two factors are the same. Eigenvalues <= 0, which no h h^T can
+    follow, give empty columns. The diagonal counts as zero; only products with A are needed.
+    """
+    V = _leading_eigenvectors(A, min(r, A.n), rng)
+    values = np.einsum("il,il->l", V, A.product(V))
+    up, down = (np.linalg.norm(np.maximum(part, 0), axis=0) for part in (V, -V))
+    V = np.where(up >= down, V, -V)
+    H = np.zeros((A.n, r), dtype=A.dtype)
+    H[:, : V.shape[1]] = np.sqrt(np.maximum(values, 0)) * np.maximum(V, 0)
+    return scaled(A, H)
 
 
 def _leading_eigenvectors(A: Similarity, r: int, rng: RandomSource) -> Array:
@@ -139,6 +185,7 @@ def zero(A: Similarity, r: int) -> Array:
 STARTS: dict[str, Callable[..., Array]] = {
     "greedy": lambda A, r, l1, upper, rng: greedy(A, r, l1=l1, upper=upper),
     "spectral": lambda A, r, l1, upper, rng: spectral(A, r, rng),
+    "nndsvd": lambda A, r, l1, upper, rng: nndsvd(A, r, rng),
     "random": lambda A, r, l1, upper, rng: random(A, r, rng),
     "zero": lambda A, r, l1, upper, rng: zero(A, r),
 }

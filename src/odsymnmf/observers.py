@@ -41,7 +41,7 @@ def _bar(title: str, total: int) -> Iterator[Callback]:
             nonlocal best
             best = min(best, sweep.objective)
             bar.set_postfix(objective=f"{best:.6g}", refresh=False)
-            bar.update()
+            bar.update(sweep.column is None)
 
         yield show
 
@@ -80,6 +80,8 @@ class Starts:
 
         def after(sweep: Sweep) -> bool:
             nonlocal running
+            if sweep.column is not None:  # a restart of a column is no task of its own
+                return False
             stop = running.call_on_fit_task_end(
                 **known, reconstruction_attributes=lambda: reconstruct(sweep.H)
             )

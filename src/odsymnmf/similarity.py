@@ -60,18 +60,22 @@ class Dense:
         pieces = (_without_diagonal(self.A, b).astype(np.float64) for b in blocks(self.n, 256))
         return float(sum(np.vdot(piece, piece) for piece in pieces))
 
-    def square(self, block: slice) -> Array:
+    def square(self, block: slice | Array) -> Array:
         """Return the block's own square of A, with a zero diagonal."""
-        S = self.A[block, block].copy()
+        S = self.A[block][:, block].copy()
         np.fill_diagonal(S, 0)
         return S
 
-    def product(self, V: Array, block: slice = slice(None)) -> Array:
+    def product(self, V: Array, block: slice | Array = slice(None)) -> Array:
         """Return (A @ V)[block] with the diagonal of A left out.
 
         The columns left and right of a block's own go to BLAS as they are; only the small
-        square between them is copied, to clear the diagonal.
+        square between them is copied, to clear the diagonal. Scattered rows are copied.
         """
+        if not isinstance(block, slice):
+            rows = self.A[block]
+            rows[np.arange(len(rows)), block] = 0
+            return rows @ V
         if block == slice(None):
             return np.concatenate([self.product(V, b) for b in blocks(self.n, 512)])
         left, right = slice(0, block.start), slice(block.stop, None)
@@ -179,11 +183,11 @@ class Gram:
         result: Array = self.X @ (self.X.T @ V) - own * V
         return result
 
-    def block_product(self, Z: Array, V: Array, block: slice) -> Array:
+    def block_product(self, Z: Array, V: Array, block: slice | Array) -> Array:
         """Return (A @ H)[block] from Z = X^T H and V = H[block], the diagonal of A left out."""
         return self.X[block] @ Z - self.diagonal[block, None] * V
 
-    def square(self, block: slice) -> Array:
+    def square(self, block: slice | Array) -> Array:
         """Return the block's own square of A, with a zero diagonal."""
         S = self.X[block] @ self.X[block].T
         np.fill_diagonal(S, 0)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,24 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a callback sees after a sweep. H is the solver's own: copy it to keep it."""
+    """What a callback sees after a sweep. H is the solver's own: copy it to keep it.
+
+    After a column has been tried anew, ``column`` says which; after a sweep it is None.
+    """
 
     n_iter: int
     objective: float
     H: Array
+    column: int | None = None
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the sweeps ended; history[0] is the objective at the start."""
+    """Where a run ended; history[0] is the objective at the start."""
 
     H: Array
     history: Array
+    restarts: Array
     n_iter: int
     converged: bool
 
@@ -35,40 +40,84 @@ class Solution:
 Callback = Callable[[Sweep], Any]
 
 
-def solve(
-    loss: Loss,
-    H: Array,
-    *,
-    max_iter: int,
-    tol: float,
-    empty: float = 0.0,
-    callback: Callback | None = None,
-) -> Solution:
-    """Sweep over H until the violation is at most tol; H is changed in place.
+class Run:
+    """A fit under way: sweeps and restarts of columns change H in place and are recorded.
 
-    ``empty`` is given, in the first sweep only, to entries whose column is zero elsewhere: it
-    lets a start with single entries leave the ground.
+    As a context, it ends quietly at Ctrl-C; ``complete`` then is H after the last sweep or
+    accepted restart.
     """
-    history = [loss.objective(H)]
-    complete = H.copy()
-    converged = stopped = False
-    try:
-        while len(history) <= max_iter and not (converged or stopped):
-            fall, violation = loss.sweep(H, empty if len(history) == 1 else 0.0)
-            complete[:] = H
-            history.append(max(0.0, history[-1] - fall))
-            converged = violation <= tol
-            if callback is not None:
-                stopped = bool(callback(Sweep(len(history) - 1, history[-1], _locked(H))))
-    except KeyboardInterrupt:
-        stopped = True
-    if not (converged or stopped) and max_iter > 0:
-        warn_unconverged(tol, max_iter, stacklevel=4)
-    if len(history) > 1 and not getattr(loss, "fit_diagonal", False):
-        tidy(complete)
-    # The sum of the falls carries rounding; the last value is computed anew.
-    history[-1] = loss.objective(complete)
-    return Solution(complete, np.array(history), len(history) - 1, converged)
+
+    def __init__(
+        self,
+        loss: Loss,
+        H: Array,
+        *,
+        max_iter: int,
+        tol: float,
+        callback: Callback | None = None,
+    ):
+        self.loss, self.H = loss, H
+        self.max_iter, self.tol, self.callback = max_iter, tol, callback
+        self.complete = H.copy()
+        self.history = [loss.objective(H)]
+        self.restarts: list[int] = []
+        self.n_iter = 0
+        self.converged = self.stopped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if interrupted:
+            self.stopped, self.converged = True, False
+        return interrupted
+
+    def descend(self, empty: float = 0.0, stall: float = 0.0) -> None:
+        """Sweep until the violation is at most tol, max_iter is reached or somebody says stop.
+
+        Or until a sweep lowers the objective by no more than the fraction ``stall``, if that is
+        not 0. ``empty`` is given, in the first sweep only, to entries whose column is zero
+        elsewhere: it lets a start with single entries leave the ground.
+        """
+        while self.n_iter < self.max_iter and not (self.converged or self.stopped):
+            fall, violation = self.loss.sweep(self.H, empty)
+            empty = 0.0
+            self.complete[:] = self.H
+            self.n_iter += 1
+            self._record(fall)
+            self.converged = violation <= self.tol
+            self.report()
+            if stall > 0 and fall <= stall * self.history[-1]:
+                break
+
+    def accept(self, items: Array, fall: float) -> None:
+        """Keep the rows of the items as they are now in H: a restart has lowered f."""
+        self.complete[items] = self.H[items]
+        self._record(fall)
+        self.restarts.append(len(self.history) - 1)
+        self.converged = False
+
+    def report(self, column: int | None = None) -> None:
+        """Show the callback where the run is; it may say stop."""
+        if self.callback is not None:
+            state = Sweep(self.n_iter, self.history[-1], _locked(self.H), column)
+            self.stopped = bool(self.callback(state))
+
+    def solution(self) -> Solution:
+        """Return where the run ended."""
+        if not (self.converged or self.stopped) and self.max_iter > 0:
+            warn_unconverged(self.tol, self.max_iter, stacklevel=4)
+        H = self.complete
+        if self.n_iter > 0 and not getattr(self.loss, "fit_diagonal", False):
+            tidy(H)
+        # The sum of the falls carries rounding; the last value is computed anew.
+        self.history[-1] = self.loss.objective(H)
+        marks = np.array(self.restarts, dtype=np.intp)
+        return Solution(H, np.array(self.history), marks, self.n_iter, self.converged)
+
+    def _record(self, fall: float) -> None:
+        self.history.append(max(0.0, self.history[-1] - fall))
 
 
 def _locked(H: Array) -> Array:

@@ -70,6 +70,7 @@ def check_run(given, A, r, loss, diagonal, init, upper, max_iter, tol=1e-4, seed
         max_iter=max_iter,
         tol=tol,
         random_state=seed,
+        restarts=0,  # they have tests of their own
         callback=lambda sweep: seen.append((sweep.n_iter, sweep.objective, sweep.H.copy())),
     )
     top = np.inf if upper is None else upper

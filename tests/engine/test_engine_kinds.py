@@ -89,7 +89,7 @@ def test_energy_without_the_diagonal_that_dwarfs_it():
 @pytest.mark.parametrize("init", STARTS)
 def test_float32(loss, diagonal, kind, init):
     X = documents(6, dtype=np.float32)
-    options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0}
+    options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0, "restarts": 0}
     single = quiet(as_kind(kind, X), 4, **options)
     double = quiet(as_kind(kind, X.astype(np.float64)), 4, **options)
     assert single.H.dtype == np.float32

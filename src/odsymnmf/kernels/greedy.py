@@ -1,8 +1,9 @@
 """The greedy start (Algorithm 6 of the paper) at the cost of the stored entries.
 
-Column j is built item by item: B = H[:, :j] are the columns before it, h = H[:, j] is what is
-there so far. ``sums`` holds B^T h, ``total`` holds (sum h, sum h^2). A has a virtual diagonal
-of ``own``, its self-similarity; no stored diagonal is read.
+A column h is built item by item, on top of the columns of H that are there (its own is zero until
+it is done). ``sums`` holds H^T h and ``c`` holds H^T w, both over the leading columns of H, as many
+as they are long. ``total`` holds (sum h, sum h^2). A has a virtual diagonal of ``own``, its
+self-similarity; no stored diagonal is read.
 """
 
 import numpy as np
@@ -13,42 +14,42 @@ from odsymnmf.kernels.weighted_median import select
 
 
 @kernel
-def _l2_value(k, j, start, stop, indices, data, H, sums, total):
+def _l2_value(k, start, stop, indices, data, H, h, sums, total):
     b = 0.0
     for p in range(start, stop):
-        b += data[p] * H[indices[p], j]
+        b += data[p] * h[indices[p]]
     rounding = ROUNDING * b
-    for t in range(j):
+    for t in range(len(sums)):
         b -= sums[t] * H[k, t]
     return b / total[1] if b > max(0.0, rounding) else 0.0
 
 
 @kernel
-def _l1_value(k, j, start, stop, indices, data, H, total, points, weights):
+def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights):
     half = 0.5 * total[0] * (1.0 + TIE)
     nearby = 0.0
     for p in range(start, stop):
-        nearby += H[indices[p], j] if data[p] > 0.0 else 0.0
+        nearby += h[indices[p]] if data[p] > 0.0 else 0.0
     if nearby <= half:
         return 0.0
     count, P = np.int64(0), 0.0
     for p in range(start, stop):
         i = indices[p]
-        if data[p] > 0.0 and H[i, j] > 0.0:
+        if data[p] > 0.0 and h[i] > 0.0:
             b = data[p] + 0.0
-            for t in range(j):
+            for t in range(len(sums)):
                 b -= H[i, t] * H[k, t]
             if b > ROUNDING * data[p]:
-                points[count] = b / H[i, j]
-                weights[count] = H[i, j]
+                points[count] = b / h[i]
+                weights[count] = h[i]
                 P += weights[count]
                 count += 1
     return select(points, weights, count, P, P - half) if half < P else 0.0
 
 
 @kernel
-def place(items, rows, indptr, indices, data, j, H, sums, total, first, upper, points, weights):
-    """Set H[k, j] for each item k in turn, best for the entries set before it.
+def place(items, rows, indptr, indices, data, H, h, sums, total, first, upper, points, weights):
+    """Set h_k for each item k in turn, best for the entries set before it.
 
     Row ``rows[p]`` of (indptr, indices, data) is the row of item ``items[p]``. The first entry
     of a column is ``first``. For l1, ``points`` and ``weights`` are room for a row's
@@ -60,21 +61,21 @@ def place(items, rows, indptr, indices, data, j, H, sums, total, first, upper, p
         if total[1] == 0.0:
             x = first
         elif points is not None:
-            x = _l1_value(k, j, start, stop, indices, data, H, total, points, weights)
+            x = _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
         else:
-            x = _l2_value(k, j, start, stop, indices, data, H, sums, total)
+            x = _l2_value(k, start, stop, indices, data, H, h, sums, total)
         if x > 0.0:
-            H[k, j] = min(x, upper)
-            x = np.float64(H[k, j])
+            h[k] = min(x, upper)
+            x = np.float64(h[k])
             total[0] += x
             total[1] += x * x
-            for t in range(j):
+            for t in range(len(sums)):
                 sums[t] += x * H[k, t]
 
 
 @kernel
 def best(v, H, c, taken):
-    """Return the item not taken with the largest score v_i - b_i . c, b_i = H[i, :len(c)].
+    """Return the item not taken with the largest score v_i - h_i . c.
 
     Where c >= 0 the product only lowers the score, so most items need no product at all.
     """
@@ -94,8 +95,20 @@ def best(v, H, c, taken):
 
 
 @kernel
+def scores(items, v, H, c):
+    """Return v_i - h_i . c for the items."""
+    s = np.empty(len(items))
+    for p in range(len(items)):
+        i = items[p]
+        s[p] = v[i]
+        for t in range(len(c)):
+            s[p] -= H[i, t] * c[t]
+    return s
+
+
+@kernel
 def weigh(k, indptr, indices, data, own, H, v, c):
-    """Add item k to the cluster: w += A_:,k, kept as v = A w and c = B^T w, over two hops."""
+    """Add item k to the cluster: w += A_:,k, kept as v = A w and c = H^T w, over two hops."""
     for p in range(indptr[k], indptr[k + 1] + 1):
         i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, own)
         v[i] += own * a

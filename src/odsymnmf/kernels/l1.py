@@ -195,3 +195,24 @@ def stored_error(items, rows, indptr, indices, data, H):
                 p += H[i, l] * H[indices[j], l]
             total += abs(data[j] - p) - p
     return total
+
+
+@summing
+def stored_gain(items, rows, indptr, indices, data, j, H):
+    """Return what column j adds on the stored pairs of the items, were it zero on all others.
+
+    That is the sum of |R_ik| - |R_ik - x| + x, where x = H_ij H_kj and R is A minus the other
+    columns. It vanishes where nothing is stored, because R_ik <= 0 there.
+    """
+    total = 0.0
+    for b in range(len(items)):
+        i = items[b]
+        for p in range(indptr[rows[b]], indptr[rows[b] + 1]):
+            k = indices[p]
+            x = np.float64(H[i, j]) * H[k, j]
+            if x > 0.0:
+                error = np.float64(data[p])
+                for t in range(H.shape[1]):
+                    error -= np.float64(H[i, t]) * H[k, t]
+                total += abs(error + x) - abs(error) + x
+    return total

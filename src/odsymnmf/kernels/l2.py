@@ -45,10 +45,8 @@ def _leave_out_exactly(k, H, D, peak, own):
 
 
 @kernel
-def sweep(
-    start, stop, indptr, indices, data, source, norms, G, S, H, D, peak, upper, empty, diagonal
-):
-    """Bring rows start..stop of H to their optimum in turn, entry by entry, and D with them.
+def sweep(items, indptr, indices, data, source, norms, G, S, H, D, peak, upper, empty, diagonal):
+    """Bring the rows of the items in H to their optimum in turn, entry by entry, and D with them.
 
     What A is decides where g comes from, and who must learn of a change; numba compiles each
     case without the others:
@@ -56,8 +54,8 @@ def sweep(
     - sparse: g gathers the rows ``source = H`` of the neighbours in (indptr, indices, data);
     - Gram, A = X X^T: (indptr, indices, data) is X, ``source = Z = X^T H`` is kept up to date,
       ``norms`` holds |x_k|^2, the diagonal that g must leave out;
-    - dense: ``G = A[start:stop] @ H``, ``S`` is the block's own square of A with a zero
-      diagonal; later rows of the block learn of a change through S.
+    - dense: ``G = A[items] @ H``, ``S`` is the items' own square of A with a zero diagonal; later
+      items learn of a change through S.
 
     Return the fall of the objective and the violation of the optimality conditions on the way.
     An entry whose column is zero elsewhere has no influence; it becomes ``empty``.
@@ -76,11 +74,12 @@ def sweep(
     if G is not None:
         gross = np.abs(G)  # of which changes in the block may leave but rounding
 
-    for k in range(start, stop):
+    for p in range(len(items)):
+        k = items[p]
         # g, four neighbours at a time to spare loads and stores
         if G is not None:
             for l in range(r):
-                g[l] = G[k - start, l]
+                g[l] = G[p, l]
         if source is not None:
             for l in range(r):
                 g[l] = 0.0
@@ -154,7 +153,7 @@ def sweep(
                 new = old + q * inverse[l]
                 terms = abs(g[l]) + root[l] * size
                 if G is not None:
-                    terms += gross[k - start, l]
+                    terms += gross[p, l]
                 new = min(new, upper) if new > ROUNDING * terms * inverse[l] else 0.0
             else:
                 slope = 0.0
@@ -187,8 +186,8 @@ def sweep(
         if S is not None:
             for l in range(r):
                 u[l] = x[l] - before[l]
-            for b in range(k - start + 1, stop - start):
-                s = S[b, k - start]
+            for b in range(p + 1, len(items)):
+                s = S[b, p]
                 if s != 0.0:
                     for l in range(r):
                         G[b, l] += s * u[l]

@@ -1,0 +1,1 @@
+"""Tables and figures on demand: ``python -m odsymnmf.reproduce NAME --out DIR``."""
