@@ -105,8 +105,8 @@ def stored(path: Path, settings: Settings) -> Result | None:
 
 def key(function: Function, settings: Settings) -> str:
     """Return a name for the cell that changes with whatever can change its result."""
-    parts = [function.__module__, inspect.getsource(function), method_version()]
-    parts.append(json.dumps(settings, sort_keys=True))
+    code = Path(inspect.getfile(function)).read_text()
+    parts = [function.__name__, code, method_version(), json.dumps(settings, sort_keys=True)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
 
 

@@ -68,7 +68,7 @@ def difference(rows: list[dict[str, Any]]) -> str:
     apart = {level: abs(l2[level] - sym[level]) for level in l2}
     worst = max(apart, key=lambda level: apart[level])
     return (
-        f'- "ODsymNMF-ℓ2 and symNMF perform similarly": at most {apart[worst]:.1f} points apart '
+        f'- OD-l2 and symNMF "perform similarly": at most {apart[worst]:.1f} points apart '
         f"(at {worst:g}), {np.mean(list(apart.values())):.1f} on average."
     )
 

@@ -20,14 +20,14 @@ from odsymnmf.solver import Sweep
 Array = NDArray[Any]
 
 
-class MissingData(ValueError):
+class MissingDataError(ValueError):
     """The document sets are not at hand."""
 
 
 def available(data: Path | None, names: list[str]) -> dict[str, str]:
     """Return the sets that are at hand, each with a digest of its files."""
     if data is None:
-        raise MissingData(
+        raise MissingDataError(
             "table-documents needs the document sets: name their directory with --data DIR or "
             "ODSYMNMF_DATA. It has documents/tr11.npz (documents x words, scipy.sparse.save_npz) "
             "and documents/tr11_labels.npy, and so on."
@@ -39,7 +39,7 @@ def available(data: Path | None, names: list[str]) -> dict[str, str]:
             content = b"".join(file.read_bytes() for file in files)
             found[name] = hashlib.sha256(content).hexdigest()
     if not found:
-        raise MissingData(
+        raise MissingDataError(
             f"there is none of the document sets {', '.join(names)} in {data / 'documents'}; "
             "each is NAME.npz and NAME_labels.npy."
         )

@@ -11,10 +11,10 @@ SIZE, ISOLATED = 10, 10
 CONNECTIONS = list(range(SIZE + 1))
 
 ABOUT = """
-Two cliques of 10 items, and 10 items outside; each of these is connected to so many items of either
-clique, chosen at random. The truth are the two cliques alone. Accuracy in per cent, mean ± standard
-deviation over {trials} choices, greedy start. "ours l1" is the library's default: l1 with its own
-greedy start and column restarts, `upper=1`.
+Two cliques of 10 items, and 10 items outside; each of these is connected to so many items of
+either clique, chosen at random. The truth are the two cliques alone. Accuracy in per cent, mean
+± standard deviation over {trials} choices, greedy start. "ours l1" is the library's default: l1
+with its own greedy start and column restarts, `upper=1`.
 """
 
 

@@ -20,16 +20,17 @@ NOISE = 0.1
 SWEEPS = 100
 
 ABOUT = """
-{count} cliques of {size} items, 10 % of pairs flipped, mean over {trials} matrices; the compiled engine without
-restarts. The objective is given as a multiple of that of the true cliques; less than 1 is possible,
-because the truth does not fit its own noise best. "start" is its value before the first sweep,
-"end" after the last (at most {sweeps}), "s to 1 %" the processor seconds until it is within 1 % of the end, the making of
-the start included. The zero start is that of the engine, which lifts one item of each column: from
-zeros alone l2 cannot move (see table-noise).
+{count} cliques of {size} items, 10 % of pairs flipped, means over {trials} random matrices; the
+compiled engine without restarts. The objective is given as a multiple of that of the true
+cliques; less than 1 is possible, because the truth does not fit its own noise best. "start" is
+its value before the first sweep, "end" after the last (at most {sweeps}). Seconds are processor
+seconds: "to 1 %" until the objective is within 1 % of its end, the making of the start
+included. The zero start is that of the engine, which lifts one item of each column: from zeros
+alone l2 cannot move (see table-noise).
 
-The paper has no such figure. It says of the starts that sweeps after a random one "are wasting the
-global computational effort", that after a zero one "the first factor is dense", and that its greedy
-start costs "roughly r iterations".
+The paper has no such figure. It says of the starts that sweeps after a random one "are wasting
+the global computational effort", that after a zero one "the first factor is dense", and that
+its greedy start costs "roughly r iterations".
 """
 
 
@@ -58,10 +59,10 @@ def main(request: Request) -> None:
         )
     ]
     write_csv(request.out / f"{NAME}.csv", rows)
-    about = ABOUT.format(
-        count=len(SIZES), size=SIZES[0], trials=request.trials, sweeps=SWEEPS
+    about = ABOUT.format(count=len(SIZES), size=SIZES[0], trials=request.trials, sweeps=SWEEPS)
+    write_page(
+        request, NAME, "What the starts do to the objective", [about, summary(jobs, results)]
     )
-    write_page(request, NAME, "What the starts do to the objective", [about, summary(jobs, results)])
     draw(request, jobs, results)
 
 
@@ -70,12 +71,12 @@ def course(
 ) -> dict[str, Any]:
     """Return the objective, by that of the truth, and the seconds after each sweep."""
     A, truth = cliques(sizes)
-    A = flip(A, noise, np.random.default_rng([seed, trial]))
+    noisy: Any = flip(A, noise, np.random.default_rng([seed, trial]))
     r, options = len(sizes), ENGINE[method]
     loss: Any = {"loss": options.get("loss", "l2"), "diagonal": options.get("diagonal", "ignore")}
-    factorize(A, r, init=start, max_iter=1, random_state=trial, **options)  # compiles
+    factorize(noisy, r, init=start, max_iter=1, random_state=trial, **options)  # compiles
     begun = time.process_time()
-    H0 = factorize(A, r, init=start, max_iter=0, random_state=trial, **options).H
+    H0 = factorize(noisy, r, init=start, max_iter=0, random_state=trial, **options).H
     seconds = [time.process_time() - begun]
 
     def look(state: Sweep) -> None:
@@ -83,9 +84,9 @@ def course(
 
     # The engine lifts a zero start that goes by its name only; to make it again costs nothing.
     again: Any = "zero" if start == "zero" else H0
-    result = factorize(A, r, init=again, max_iter=SWEEPS, callback=look, **options)
-    by = objective(A, truth, **loss)
-    values = [objective(A, H0, **loss) / by, *(value / by for value in result.history[1:])]
+    result = factorize(noisy, r, init=again, max_iter=SWEEPS, callback=look, **options)
+    by = objective(noisy, truth, **loss)
+    values = [objective(noisy, H0, **loss) / by, *(value / by for value in result.history[1:])]
     return {
         "seconds": seconds,
         "objective": [float(value) for value in values],

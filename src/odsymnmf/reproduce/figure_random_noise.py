@@ -13,9 +13,9 @@ NOISE = [round(0.05 * step, 2) for step in range(11)]
 LOW, HIGH_ACCURACY = 0.15, 90.0
 
 ABOUT = """
-10 cliques of 10 items; every pair is flipped with the probability given. Accuracy in per cent, mean
-± standard deviation over the {trials} matrices of each level, greedy start. "ours l1" is the library's
-default: l1 with its own greedy start and column restarts, `upper=1`.
+10 cliques of 10 items; every pair is flipped with the probability given. Accuracy in per cent,
+mean ± standard deviation over {trials} random matrices for each level, greedy start. "ours l1"
+is the library's default: l1 with its own greedy start and column restarts, `upper=1`.
 """
 
 

@@ -31,20 +31,19 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 }
 
 ABOUT = """
-Share of documents whose label is right under the best matching of clusters with classes, per cent.
-Raw word counts, cosine similarity, greedy start, at most {sweeps} sweeps row by row, entries of H at most 1
-(OD-l1, OD-l2), documents shuffled with seed {seed}. "H" takes the largest entry of a row as its label,
-"unit" the largest after the columns of H are scaled to unit norm; the paper does not say how it
-reads labels. Seconds are processor seconds of one core, for similarity, start and sweeps. The paper's own
-set `sports` is not at hand.
+Share of documents whose label is right under the best matching of clusters with classes, per
+cent. Raw word counts, cosine similarity, greedy start, at most {sweeps} sweeps row by row,
+entries of H at most 1 (OD-l1, OD-l2), documents shuffled with seed {seed}. "H" takes the
+largest entry of a row as its label, "unit" the largest after the columns of H are scaled to
+unit norm; the paper does not say how it reads labels. Seconds are processor seconds of one
+core, for similarity, start and sweeps. The paper's twelfth set, `sports`, could not be had.
 """
 
 TRIALS = """
 ## What was tried
 
-Mean accuracy over {sets}, and in brackets the mean distance from the paper's
-numbers. One thing changed at a time. The paper's numbers are not a target: none of these was chosen
-by them.
+Mean accuracy over {sets}, and in brackets the mean distance from the paper's numbers. One thing
+changed at a time. The paper's numbers are not a target: none of these was chosen by them.
 """
 
 
@@ -73,7 +72,9 @@ def measure(request: Request, digests: dict[str, str]) -> dict[tuple[str, str, s
     jobs = [("as tabled", name, method) for name in digests for method in METHODS]
     jobs += [(v, name, m) for v in VARIATIONS for name in TRIED if name in digests for m in METHODS]
     # The slowest first, so that no worker is left with one at the end.
-    size = {name: order for order, name in enumerate(["ohscal", "classic", "reviews", "la1", "la2"])}
+    size = {
+        name: order for order, name in enumerate(["ohscal", "classic", "reviews", "la1", "la2"])
+    }
     jobs.sort(key=lambda job: (size.get(job[1], 9), job[2]))
     cells = [
         {
