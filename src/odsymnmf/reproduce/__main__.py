@@ -5,4 +5,7 @@ import sys
 from odsymnmf.reproduce import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted; finished cells are kept, and the same command goes on from there")

@@ -132,7 +132,7 @@ def draw(request: Request, jobs: list[tuple[str, str, int]], results: list[dict[
                     label=None if trial else start,
                 )
         panel.set_title(method, fontsize=10)
-        panel.set_xlabel("seconds")
+        panel.set_xlabel("processor seconds")
     panels[0].set_ylabel("objective, by that of the truth")
     panels[0].legend(fontsize=8)
     save(picture, request, NAME)

@@ -59,7 +59,7 @@ def main(request: Request) -> None:
     if tried:
         write_csv(request.out / f"{NAME}-tried.csv", tried)
         sets = ", ".join(name for name in TRIED if name in digests)
-        pieces += [TRIALS.format(sets=sets), tried_summary(tried)]
+        pieces += [TRIALS.format(sets=sets), tried_summary(tried), nearest(tried)]
     missing = [name for name in paper if name not in digests]
     if missing:
         pieces.append(f"Not at hand in this run: {', '.join(missing)}.")
@@ -185,6 +185,20 @@ def tried_summary(rows: list[dict[str, Any]]) -> str:
     ]
     header = [f"{m}: H" if n == "H" else n for m in METHODS for n in READINGS]
     return table(["tried", *header], lines)
+
+
+def nearest(rows: list[dict[str, Any]]) -> str:
+    """Say which of the things tried comes nearest to the paper's numbers, over all methods."""
+    distances = {
+        (row["tried"], reading): np.mean([row[f"{m}, {reading}, distance"] for m in METHODS])
+        for row in rows
+        for reading in READINGS
+    }
+    first, best = next(iter(distances)), min(distances, key=lambda tried: distances[tried])
+    return (
+        f"Over the three methods, labels off H as tabled are {distances[first]:.1f} points from the "
+        f"paper's. The nearest of all: {best[0]}, labels off {best[1]}, {distances[best]:.1f} points."
+    )
 
 
 def draw(request: Request, rows: list[dict[str, Any]]) -> None:
