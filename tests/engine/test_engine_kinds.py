@@ -138,7 +138,7 @@ def big_sparse(n=20000):
     return A + A.T
 
 
-@pytest.mark.parametrize("init", ["greedy", "random", "zero"])
+@pytest.mark.parametrize("init", ["greedy", "random", "zero", "spectral", "nndsvd"])
 def test_same_bits_for_any_number_of_threads(init):
     A = big_sparse()
     for loss, diagonal in LOSSES:
