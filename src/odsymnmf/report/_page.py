@@ -147,7 +147,9 @@ def _choices(label: Array, r: int) -> str:
 def _items(H: Array, label: Array, names: list[str]) -> str:
     """Return the items as JSON: flat arrays, and only the largest memberships of each."""
     k = min(TOP, H.shape[1])
-    top = np.argsort(-H, axis=1, kind="stable")[:, :k]
+    top = np.argpartition(-H, k - 1, axis=1)[:, :k]
+    largest_first = np.argsort(-np.take_along_axis(H, top, axis=1), axis=1, kind="stable")
+    top = np.take_along_axis(top, largest_first, axis=1)
     values = np.take_along_axis(H, top, axis=1)
     own = memberships.strength(H)[np.arange(len(H)), np.maximum(label, 0)]
     return to_json(
