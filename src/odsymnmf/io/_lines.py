@@ -16,6 +16,8 @@ from odsymnmf.io._numbers import number
 # Between fields, where quotes or blanks had to be taken away first: no text contains it.
 UNIT = b"\x1f"
 COMMENTS = (b"#", b"%")
+# As far as the delimiter is looked for.
+LONGEST_ROW = 2**16
 
 
 def as_utf8(path: Path, data: bytes) -> bytes:
@@ -48,7 +50,7 @@ def fields(path: Path, data: bytes) -> Fields:
     data += b"\n" * (not data.endswith(b"\n"))
     start, line = _first_row(path, data)
     body = data[start:]
-    delimiter = _delimiter(body[: body.index(b"\n")])
+    delimiter = _delimiter(body)
     found = _separators(body, delimiter)
     if found is not None:
         return _split(path, body, delimiter or b" ", found, range(line, line + len(found)))
@@ -76,9 +78,11 @@ def _is_skipped(row: bytes) -> bool:
     return not row or row.startswith(COMMENTS)
 
 
-def _delimiter(row: bytes) -> bytes | None:
-    bare = re.sub(rb'"[^"]*"', b"", row)
-    return next((mark for mark in (b"\t", b";", b",") if mark in bare), None)
+def _delimiter(body: bytes) -> bytes | None:
+    """Return what separates the fields of the first row, quoted ones apart; None for blanks."""
+    bare = re.sub(rb'"[^"]*"', b"", body[:LONGEST_ROW])
+    row = bare[: bare.find(b"\n")]
+    return next((mark for mark in (b"\t", b";", b",") if mark in row), None)
 
 
 def _separators(body: bytes, delimiter: bytes | None) -> Array | None:

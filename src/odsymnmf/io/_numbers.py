@@ -6,7 +6,7 @@ import numpy as np
 
 from odsymnmf.io._items import Array
 
-POWERS = 10.0 ** np.arange(17)
+POWERS = 10.0 ** np.arange(18)
 
 
 def number(text: str) -> float | None:
@@ -35,7 +35,7 @@ def decimals(joined: bytes, lengths: Array) -> Array | None:
     Integers are read several times faster than floats. With up to 15 digits, integer and power of
     ten are exact, so that their quotient is the float nearest to the decimal, as it should be.
     """
-    if lengths.max() > 16 or joined.translate(None, b"0123456789.- "):
+    if lengths.max() > 17 or joined.translate(None, b"0123456789.- "):
         return None
     points = np.flatnonzero(np.frombuffer(joined, dtype=np.uint8) == ord("."))
     values = parse(joined.translate(None, b"."), np.int64, len(lengths))
