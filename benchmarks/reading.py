@@ -40,7 +40,7 @@ def rows(data: Path | None) -> Iterator[tuple[str, str, str]]:
     words = pd.Index(names(A.shape[0]))
     ids = pd.DataFrame({"source": half.row, "target": half.col})
     named = pd.DataFrame({"source": words[half.row], "target": words[half.col]})
-    weights = np.random.default_rng(0).random(half.nnz).round(4)
+    weights = np.random.default_rng(0).integers(1, 10**4, size=half.nnz) / 10**4
     files = {
         "ids": ids,
         "ids and weights": ids.assign(weight=weights),

@@ -15,7 +15,7 @@ from scipy.io import mmwrite
 
 from odsymnmf import io
 from odsymnmf.io import _fields, _lines
-from odsymnmf.io._numbers import decimals
+from odsymnmf.io._numbers import decimals, digits
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
@@ -74,6 +74,25 @@ def test_decimals_take_the_short_way(texts):
         assert found is not None
     if found is not None:
         np.testing.assert_array_equal(found, [float(text) for text in texts])
+
+
+def as_words(texts):
+    padded = [int.from_bytes(text[:8].ljust(8, b"?"), "little") for text in texts]
+    return np.array(padded, dtype=np.uint64), np.array([len(text) for text in texts])
+
+
+@given(st.lists(st.integers(0, 10**8 - 1), min_size=1))
+def test_digits(numbers):
+    found = digits(*as_words([str(number).encode() for number in numbers]))
+    assert found.tolist() == numbers
+
+
+@pytest.mark.parametrize("length", range(1, 9))
+def test_what_is_no_digit(length):
+    for byte in set(range(256)) - set(b"0123456789"):
+        for k in range(length):
+            text = b"7" * k + bytes([byte]) + b"7" * (length - k - 1)
+            assert digits(*as_words([b"12", text])) is None
 
 
 @given(st.lists(st.integers(0, 10**18 - 1), min_size=2).filter(lambda ids: len(ids) % 2 == 0))

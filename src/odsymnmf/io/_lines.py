@@ -18,6 +18,8 @@ UNIT = b"\x1f"
 COMMENTS = (b"#", b"%")
 # As far as the delimiter is looked for.
 LONGEST_ROW = 2**16
+# Bytes that are looked at together: few enough for the cache.
+BLOCK = 2**17
 
 
 def as_utf8(path: Path, data: bytes) -> bytes:
@@ -51,13 +53,16 @@ def fields(path: Path, data: bytes) -> Fields:
     start, line = _first_row(path, data)
     body = data[start:]
     delimiter = _delimiter(body)
-    found = _separators(body, delimiter)
-    if found is not None:
-        return _split(path, body, delimiter or b" ", found, range(line, line + len(found)))
-    rows = _unquoted(path, body, line, delimiter) if b'"' in body else _plain(body, delimiter)
+    mark = delimiter or b" "
+    quoted = b'"' in body
+    if not quoted and (delimiter or b"\t" not in body):
+        ends, is_regular = _ends(body, mark)
+        if is_regular:
+            return _split(path, body, mark, ends, range(line, line + len(ends)))
+    rows = _unquoted(path, body, line, delimiter) if quoted else _plain(body, delimiter)
     pairs = [(UNIT.join(row), line + offset) for row, offset in rows]
     body = b"\n".join(row for row, _ in pairs) + b"\n"
-    return _split(path, body, UNIT, _ends(body, UNIT), [at for _, at in pairs])
+    return _split(path, body, UNIT, _ends(body, UNIT)[0], [at for _, at in pairs])
 
 
 def _first_row(path: Path, data: bytes) -> tuple[int, int]:
@@ -85,27 +90,24 @@ def _delimiter(body: bytes) -> bytes | None:
     return next((mark for mark in (b"\t", b";", b",") if mark in row), None)
 
 
-def _separators(body: bytes, delimiter: bytes | None) -> Array | None:
-    """Return where fields end; None if something must be taken away from the text first.
+def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
+    """Return where fields end, and whether all else belongs to them.
 
-    That is: quotes, comments, empty lines, blanks around fields.
+    It does not where there are comments, empty lines or blanks around fields.
     """
-    if b'"' in body or (not delimiter and b"\t" in body) or body.startswith(b" "):
-        return None
-    text = np.frombuffer(body, dtype=np.uint8)
-    ends = _ends(body, delimiter or b" ")
-    before, after = text[ends - 1], text[ends[:-1] + 1]
-    after_line = after[text[ends[:-1]] == ord("\n")]
-    if (before == ord(" ")).any() or (after == ord(" ")).any():
-        return None
-    if any((after_line == mark).any() for mark in b"\n#%"):
-        return None
-    return ends
-
-
-def _ends(body: bytes, delimiter: bytes) -> Array:
-    text = np.frombuffer(body, dtype=np.uint8)
-    return np.flatnonzero((text == ord(delimiter)) | (text == ord("\n")))
+    # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
+    dtype = np.int32 if len(body) < 2**31 else np.int64
+    pieces, is_regular = [], not body.startswith(b" ")
+    for start in range(0, len(body), BLOCK):
+        text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
+        is_blank, is_newline = text == ord(" "), text == ord("\n")
+        is_end = is_newline | (text == ord(mark))
+        pieces.append((np.flatnonzero(is_end[:BLOCK]) + start).astype(dtype))
+        is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
+        odd = is_newline[:-1] & is_skipped[1:]
+        odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
+        is_regular = is_regular and not odd.any()
+    return np.concatenate(pieces), is_regular
 
 
 def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[list[bytes], int]]:
@@ -149,7 +151,7 @@ def _split(path: Path, body: bytes, delimiter: bytes, ends: Array, lines: Sequen
         is_text = all(number(word.decode()) is None for word in words)
         if odd == 1 and widths[1] == width + 1 and is_text:
             body = delimiter + body
-            framed = _split(path, body, delimiter, _ends(body, delimiter), lines)
+            framed = _split(path, body, delimiter, _ends(body, delimiter)[0], lines)
             return replace(framed, corner_added=True)
         raise bad(
             path,
