@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from odsymnmf.io._numbers import number
 
 # Between fields, where quotes or blanks had to be taken away first: no text contains it.
 UNIT = b"\x1f"
+BLANKS = b" \t"
 COMMENTS = (b"#", b"%")
 # As far as the delimiter is looked for.
 LONGEST_ROW = 2**16
@@ -53,16 +55,25 @@ def fields(path: Path, data: bytes) -> Fields:
     start, line = _first_row(path, data)
     body = data[start:]
     delimiter = _delimiter(body)
-    mark = delimiter or b" "
-    quoted = b'"' in body
-    if not quoted and (delimiter or b"\t" not in body):
-        ends, is_regular = _ends(body, mark)
-        if is_regular:
-            return _split(path, body, mark, ends, range(line, line + len(ends)))
-    rows = _unquoted(path, body, line, delimiter) if quoted else _plain(body, delimiter)
-    pairs = [(UNIT.join(row), line + offset) for row, offset in rows]
-    body = b"\n".join(row for row, _ in pairs) + b"\n"
-    return _split(path, body, UNIT, _ends(body, UNIT)[0], [at for _, at in pairs])
+    mark, lines = delimiter or b" ", range(line, line + len(body))
+    if b'"' in body:
+        bare = _without_quotes(body, mark)
+        if bare is None:
+            rows = list(_unquoted(path, body, line, delimiter))
+            return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
+        body = bare
+    for tidy in (bytes, partial(_tightened, delimiter=delimiter)):
+        text = tidy(body)
+        ends, is_regular = _ends(text, mark)
+        if is_regular and (delimiter or b"\t" not in text):
+            return _split(path, text, mark, ends, lines)
+    rows = list(_plain(body, delimiter))
+    return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
+
+
+def _regular(path: Path, rows: list[bytes], lines: list[int]) -> Fields:
+    body = b"\n".join(rows) + b"\n"
+    return _split(path, body, UNIT, _ends(body, UNIT)[0], lines)
 
 
 def _first_row(path: Path, data: bytes) -> tuple[int, int]:
@@ -110,15 +121,43 @@ def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
     return np.concatenate(pieces), is_regular
 
 
-def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[list[bytes], int]]:
+def _tightened(body: bytes, delimiter: bytes | None) -> bytes:
+    """Return the text with blanks taken away around fields, up to a few each."""
+    mark = delimiter or b" "
+    body = body.lstrip(b" ") if delimiter else body.replace(b"\t", b" ").lstrip(b" ")
+    for _ in range(3):
+        for end in (mark, b"\n"):
+            body = body.replace(b" " + end, end).replace(end + b" ", end)
+    return body
+
+
+def _without_quotes(body: bytes, mark: bytes) -> bytes | None:
+    """Return the text without its quotes, if they enclose whole fields and protect nothing."""
+    if any(piece in body for piece in (b'""', b'"#', b'"%')):
+        return None
+    text = np.frombuffer(body, dtype=np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    if len(quotes) % 2:
+        return None
+    opening, closing = quotes[0::2], quotes[1::2]
+    ends, _ = _ends(body, mark)
+    before = text[opening[opening > 0] - 1]
+    after = text[closing + 1]
+    around = np.concatenate([before, after])
+    is_whole = bool(((around == ord(mark)) | (around == ord("\n"))).all())
+    is_bare = np.array_equal(np.searchsorted(ends, opening), np.searchsorted(ends, closing))
+    return body.replace(b'"', b"") if is_whole and is_bare else None
+
+
+def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[bytes, int]]:
     for offset, row in enumerate(body.split(b"\n")):
         if not _is_skipped(row):
-            yield [piece.strip() for piece in row.split(delimiter)], offset
+            yield UNIT.join(piece.strip(BLANKS) for piece in row.split(delimiter)), offset
 
 
 def _unquoted(
     path: Path, body: bytes, line: int, delimiter: bytes | None
-) -> Iterator[tuple[list[bytes], int]]:
+) -> Iterator[tuple[bytes, int]]:
     """Read as CSV: names in quotes may hold delimiters, quotes (twice) and line ends."""
 
     def rows() -> Iterator[str]:
@@ -126,13 +165,15 @@ def _unquoted(
             text = "" if _is_skipped(row) else row.decode()
             yield (text if delimiter else text.replace("\t", " ").strip()) + "\n"
 
-    mark = (delimiter or b" ").decode()
-    reader = csv.reader(rows(), delimiter=mark, skipinitialspace=True, strict=True)
+    reader = csv.reader(
+        rows(), delimiter=(delimiter or b" ").decode(), skipinitialspace=True, strict=True
+    )
     before = 0
     try:
         for row in reader:
             if row:
-                yield [piece.strip(" \t").replace("\n", " ").encode() for piece in row], before
+                fields = [piece.strip(" \t").encode() for piece in row]
+                yield UNIT.join(fields).replace(b"\n", b" "), before
             before = reader.line_num
     except csv.Error as error:
         line += reader.line_num - 1
