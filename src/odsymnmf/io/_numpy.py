@@ -123,13 +123,14 @@ def _array(path: Path, data: bytes, name: str) -> Array:
 
 def _header(data: bytes) -> tuple[tuple[int, ...], bool, Any, int]:
     stream = io.BytesIO(data)
+    npy: Any = np.lib.format  # typed in some versions of numpy only
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers that Python 2 wrote
-        version = np.lib.format.read_magic(stream)
+        version = npy.read_magic(stream)
         if version == (1, 0):
-            header = np.lib.format.read_array_header_1_0(stream)
+            header = npy.read_array_header_1_0(stream)
         elif version == (2, 0):
-            header = np.lib.format.read_array_header_2_0(stream)
+            header = npy.read_array_header_2_0(stream)
         else:
             raise ValueError(f"version {version} is for structured arrays")
     return *header, stream.tell()
