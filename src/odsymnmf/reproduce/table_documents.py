@@ -196,8 +196,9 @@ def nearest(rows: list[dict[str, Any]]) -> str:
     }
     first, best = next(iter(distances)), min(distances, key=lambda tried: distances[tried])
     return (
-        f"Over the three methods, labels off H as tabled are {distances[first]:.1f} points from the "
-        f"paper's. The nearest of all: {best[0]}, labels off {best[1]}, {distances[best]:.1f} points."
+        f"Over the three methods, labels off H as tabled are {distances[first]:.1f} points from "
+        f"the paper's. The nearest of all: {best[0]}, labels off {best[1]}, "
+        f"{distances[best]:.1f} points."
     )
 
 

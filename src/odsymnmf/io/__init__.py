@@ -1,0 +1,12 @@
+"""Readers: a file in, items with their similarities out, or a clear error.
+
+`read` knows edge lists, tables, Matrix Market, NumPy, SciPy, GraphML, GML and CLUTO files, packed
+with gzip or not; `read_texts` a folder of texts; `read_labels` a table of clusters. Nothing is ever
+unpickled, and nothing is believed of a file that its size does not bear out.
+"""
+
+from odsymnmf.io._items import InputError, Items
+from odsymnmf.io._read import FORMATS, read
+from odsymnmf.io._texts import read_labels, read_texts
+
+__all__ = ["FORMATS", "InputError", "Items", "read", "read_labels", "read_texts"]

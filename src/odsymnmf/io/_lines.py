@@ -1,0 +1,212 @@
+"""From the bytes of a text file to `Fields`: encoding, line ends, comments, delimiter, quotes."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from odsymnmf.io._fields import Fields
+from odsymnmf.io._items import Array, bad, reason
+from odsymnmf.io._numbers import number
+
+# Between fields, where quotes or blanks had to be taken away first: no text contains it.
+UNIT = b"\x1f"
+BLANKS = b" \t"
+COMMENTS = (b"#", b"%")
+# As far as the delimiter is looked for.
+LONGEST_ROW = 2**16
+# Bytes that are looked at together: few enough for the cache.
+BLOCK = 2**17
+
+
+def as_utf8(path: Path, data: bytes) -> bytes:
+    """Return the text without byte order mark and with plain line ends, or say what it is."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise bad(path, "is text in UTF-16; save it as UTF-8")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in data:
+        raise bad(path, "is not a text file; if it is of another format, name that (--format)")
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            line = 1 + data.count(b"\n", 0, error.start)
+            byte = f"byte {error.start + 1} (0x{data[error.start]:02x})"
+            remedy = "save the file as UTF-8 (it may be Latin-1: iconv -f latin1 -t utf8)"
+            raise bad(path, f"{byte} is not UTF-8; {remedy}", line=line) from None
+    return data
+
+
+def fields(path: Path, data: bytes) -> Fields:
+    """Split a text file into rows and columns.
+
+    The delimiter is what the first line has of tab, semicolon and comma, in this order, else any
+    blanks. Lines that are empty or begin with # or % are left out.
+    """
+    data = as_utf8(path, data).replace(UNIT, b" ")
+    data += b"\n" * (not data.endswith(b"\n"))
+    start, line = _first_row(path, data)
+    body = data[start:]
+    delimiter = _delimiter(body)
+    mark, lines = delimiter or b" ", range(line, line + len(body))
+    if b'"' in body:
+        bare = _without_quotes(body, mark)
+        if bare is None:
+            rows = list(_unquoted(path, body, line, delimiter))
+            return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
+        body = bare
+    for tidy in (bytes, partial(_tightened, delimiter=delimiter)):
+        text = tidy(body)
+        ends, is_regular = _ends(text, mark)
+        if is_regular and (delimiter or b"\t" not in text):
+            return _split(path, text, mark, ends, lines)
+    rows = list(_plain(body, delimiter))
+    return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
+
+
+def _regular(path: Path, rows: list[bytes], lines: list[int]) -> Fields:
+    body = b"\n".join(rows) + b"\n"
+    return _split(path, body, UNIT, _ends(body, UNIT)[0], lines)
+
+
+def _first_row(path: Path, data: bytes) -> tuple[int, int]:
+    """Return where the first row begins, and on which line."""
+    start = 0
+    for line in count(1):
+        end = data.find(b"\n", start)
+        if end < 0:
+            raise bad(path, "holds nothing but comments; give a file with items in it")
+        if not _is_skipped(data[start:end]):
+            return start, line
+        start = end + 1
+    raise AssertionError
+
+
+def _is_skipped(row: bytes) -> bool:
+    row = row.strip()
+    return not row or row.startswith(COMMENTS)
+
+
+def _delimiter(body: bytes) -> bytes | None:
+    """Return what separates the fields of the first row, quoted ones apart; None for blanks."""
+    bare = re.sub(rb'"[^"]*"', b"", body[:LONGEST_ROW])
+    row = bare[: bare.find(b"\n")]
+    return next((mark for mark in (b"\t", b";", b",") if mark in row), None)
+
+
+def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
+    """Return where fields end, and whether all else belongs to them.
+
+    It does not where there are comments, empty lines or blanks around fields.
+    """
+    # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
+    dtype = np.int32 if len(body) < 2**31 else np.int64
+    pieces, is_regular = [], not body.startswith(b" ")
+    for start in range(0, len(body), BLOCK):
+        text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
+        is_blank, is_newline = text == ord(" "), text == ord("\n")
+        is_end = is_newline | (text == ord(mark))
+        pieces.append((np.flatnonzero(is_end[:BLOCK]) + start).astype(dtype))
+        is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
+        odd = is_newline[:-1] & is_skipped[1:]
+        odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
+        is_regular = is_regular and not odd.any()
+    return np.concatenate(pieces), is_regular
+
+
+def _tightened(body: bytes, delimiter: bytes | None) -> bytes:
+    """Return the text with blanks taken away around fields, up to a few each."""
+    mark = delimiter or b" "
+    body = body.lstrip(b" ") if delimiter else body.replace(b"\t", b" ").lstrip(b" ")
+    for _ in range(3):
+        for end in (mark, b"\n"):
+            body = body.replace(b" " + end, end).replace(end + b" ", end)
+    return body
+
+
+def _without_quotes(body: bytes, mark: bytes) -> bytes | None:
+    """Return the text without its quotes, if they enclose whole fields and protect nothing."""
+    if any(piece in body for piece in (b'""', b'"#', b'"%')):
+        return None
+    text = np.frombuffer(body, dtype=np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    if len(quotes) % 2:
+        return None
+    opening, closing = quotes[0::2], quotes[1::2]
+    ends, _ = _ends(body, mark)
+    before = text[opening[opening > 0] - 1]
+    after = text[closing + 1]
+    around = np.concatenate([before, after])
+    is_whole = bool(((around == ord(mark)) | (around == ord("\n"))).all())
+    is_bare = np.array_equal(np.searchsorted(ends, opening), np.searchsorted(ends, closing))
+    return body.replace(b'"', b"") if is_whole and is_bare else None
+
+
+def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[bytes, int]]:
+    for offset, row in enumerate(body.split(b"\n")):
+        if not _is_skipped(row):
+            yield UNIT.join(piece.strip(BLANKS) for piece in row.split(delimiter)), offset
+
+
+def _unquoted(
+    path: Path, body: bytes, line: int, delimiter: bytes | None
+) -> Iterator[tuple[bytes, int]]:
+    """Read as CSV: names in quotes may hold delimiters, quotes (twice) and line ends."""
+
+    def rows() -> Iterator[str]:
+        for row in body.split(b"\n"):
+            text = "" if _is_skipped(row) else row.decode()
+            yield (text if delimiter else text.replace("\t", " ").strip()) + "\n"
+
+    reader = csv.reader(
+        rows(), delimiter=(delimiter or b" ").decode(), skipinitialspace=True, strict=True
+    )
+    before = 0
+    try:
+        for row in reader:
+            if row:
+                fields = [piece.strip(" \t").encode() for piece in row]
+                yield UNIT.join(fields).replace(b"\n", b" "), before
+            before = reader.line_num
+    except csv.Error as error:
+        line += reader.line_num - 1
+        remedy = 'put a name in quotes as a whole, and a quote in it twice ("")'
+        raise bad(path, f"the quotes do not match ({reason(error)}); {remedy}", line=line) from None
+
+
+def _split(path: Path, body: bytes, delimiter: bytes, ends: Array, lines: Sequence[int]) -> Fields:
+    """Return the fields of a regular text; all rows must have as many as the first."""
+    is_last = np.frombuffer(body, dtype=np.uint8)[ends] == ord("\n")
+    width = int(is_last.argmax()) + 1
+    if not _is_even(is_last, width):
+        widths = np.diff(np.flatnonzero(is_last), prepend=-1)
+        odd = int((widths != width).argmax())
+        words = body[: ends[width - 1]].split(delimiter)
+        is_text = all(number(word.decode()) is None for word in words)
+        if odd == 1 and widths[1] == width + 1 and is_text:
+            body = delimiter + body
+            framed = _split(path, body, delimiter, _ends(body, delimiter)[0], lines)
+            return replace(framed, corner_added=True)
+        raise bad(
+            path,
+            f"{widths[odd]} fields where the lines above have {width}; "
+            "give every line the same number, and put names with blanks in quotes",
+            line=lines[odd],
+        )
+    starts = np.empty_like(ends)
+    starts[0], starts[1:] = 0, ends[:-1] + 1
+    return Fields(path, body, starts.reshape(-1, width), ends.reshape(-1, width), lines)
+
+
+def _is_even(is_last: Array, width: int) -> bool:
+    if len(is_last) % width:
+        return False
+    rows = is_last.reshape(-1, width)
+    return bool(rows[:, -1].all()) and not rows[:, :-1].any()

@@ -1,0 +1,77 @@
+"""Numbers in text, many at a time."""
+
+import warnings
+
+import numpy as np
+
+from odsymnmf.io._items import Array
+
+# For neighbours of w = 1, 2, 4 digits: 10^w times the first plus the second, which of the product
+# is that, and what of it is kept.
+PAIRS = [
+    (np.uint64(10 * 2**8 + 1), np.uint64(8), np.uint64(0x00FF00FF00FF00FF)),
+    (np.uint64(100 * 2**16 + 1), np.uint64(16), np.uint64(0x0000FFFF0000FFFF)),
+    (np.uint64(10000 * 2**32 + 1), np.uint64(32), np.uint64(0x00000000FFFFFFFF)),
+]
+POWERS = 10.0 ** np.arange(9)
+# The first 0, 1, ..., 8 bytes of a little-endian word.
+FIRST = np.array([2 ** (8 * k) - 1 for k in range(9)], dtype=np.uint64)
+
+
+def number(text: str) -> float | None:
+    """Return text as a float, None if it is not one. (1_000 is one in Python only.)"""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def parse(joined: bytes, dtype: type, count: int) -> Array | None:
+    """Return the numbers between blanks; None if there is other text, or not so many."""
+    with warnings.catch_warnings():
+        # Text in the middle is a deprecated way to end the numbers, in a later NumPy an error.
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values: Array = np.fromstring(joined, dtype=dtype, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+    return values if len(values) == count else None
+
+
+def digits(words: Array, lengths: Array) -> Array | None:
+    """Return numbers of 1 to 8 digits, each in the first bytes of a word; None if one is not.
+
+    The digits are moved to the end of the word, behind zeros, and added up in pairs, then in pairs
+    of pairs, then in halves: three multiplications for eight digits.
+    """
+    if lengths.min() < 1:
+        return None
+    zeros = np.uint64(0x3030303030303030)
+    shift = (64 - 8 * lengths).astype(np.uint64)
+    words = np.where(shift > 0, (words << shift) | (zeros >> (np.uint64(64) - shift)), words)
+    low = words ^ zeros
+    if ((low | (low + np.uint64(0x0606060606060606))) & np.uint64(0xF0F0F0F0F0F0F0F0)).any():
+        return None
+    for factor, width, mask in PAIRS:
+        low = ((low * factor) >> width) & mask
+    return low.astype(np.int64)
+
+
+def decimals(words: Array, lengths: Array) -> Array | None:
+    """Return numbers such as 12 or 0.75, of up to 8 bytes each; None if one is of another kind.
+
+    The point is found and closed up, which leaves digits. Integer and power of ten are exact, so
+    that their quotient is the float nearest to the decimal, as it should be.
+    """
+    points = words ^ np.uint64(0x2E2E2E2E2E2E2E2E)
+    found = (points - np.uint64(0x0101010101010101)) & ~points & np.uint64(0x8080808080808080)
+    found &= FIRST[lengths]
+    # The first point only; a second one is no digit. Without any, everything stands before it.
+    found &= -found
+    before = (found >> np.uint64(7)) - np.uint64(1)
+    has_point = found > 0
+    values = digits((words & before) | ((words >> np.uint64(8)) & ~before), lengths - has_point)
+    if values is None:
+        return None
+    place = np.frexp(found.astype(np.float64))[1] // 8 - 1
+    return values / POWERS[np.where(has_point, lengths - 1 - place, 0)]
