@@ -1,7 +1,10 @@
 """Cells are computed once, stored whole, found again, and the same whatever n_jobs is."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -94,7 +97,7 @@ def test_a_run_that_fails_keeps_the_finished_cells(tmp_path: Path) -> None:
 def test_progress_is_told_in_lines_without_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cells, "stderr", __import__("sys").stderr)
+    monkeypatch.setattr(cells, "stderr", sys.stderr)
     compute(Request(tmp_path), "table", product, SETTINGS)
     assert re.fullmatch(r"table: 4 of 4 cells, \d+ s\n", capsys.readouterr().err)
 
@@ -117,3 +120,22 @@ def test_the_numbers_do_not_depend_on_the_number_of_processes(tmp_path: Path) ->
     together = compute(Request(tmp_path / "2", n_jobs=2), "t", accuracies, settings)
     assert alone == together
     assert len({tuple(found["raw"].values()) for found in alone}) == 3
+
+
+def test_all_code_that_a_fit_goes_through_is_part_of_a_name() -> None:
+    code = (
+        "import sys; from odsymnmf.reproduce import document_sets, figure_init, growth, readings; "
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('odsymnmf.')})"
+    )
+    place = str(Path(cells.__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": place},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    rooms = {name.removesuffix(".py") for name in cells.ABOVE_FITS}
+    assert rooms & set(done.stdout.split()) == {"reproduce"}
+    assert "losses" in done.stdout
