@@ -1,0 +1,59 @@
+"""`odsymnmf plot`: a picture of a run, in a file."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+KINDS = ("matrix", "convergence", "memberships")
+# By suffix: what would put the time of day into the file.
+TIME = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+@click.command(short_help="Draw a picture of a run.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="What to draw.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Picture to write: .png, .svg or .pdf.",
+)
+@click.option("--force", is_flag=True, help="Replace the picture if it exists.")
+def plot(run: Path, kind: str, output: Path, force: bool) -> None:
+    """Draw the matrix, convergence or memberships of RUN, a folder written by cluster."""
+    suffix = output.suffix.lower()
+    if suffix not in TIME:
+        raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "odsymnmf[cli]"') from error
+    from odsymnmf.io.write import complete_file
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    _draw(run, kind, figure.add_subplot())
+    # The same run gives the same file.
+    with (
+        matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
+        complete_file(output, force=force) as new,
+    ):
+        figure.savefig(new, dpi=150, metadata=TIME[suffix])
+    click.echo(f"wrote {output}")
+
+
+def _draw(run: Path, kind: str, ax: Any) -> None:
+    from odsymnmf import plots
+    from odsymnmf.cli.run import read_history, read_membership, read_picture
+
+    if kind == "convergence":
+        history, _ = read_history(run)
+        plots.plot_convergence(history, ax=ax)
+        return
+    names, H = read_membership(run)
+    if kind == "matrix":
+        plots.plot_matrix(read_picture(run), H, ax=ax)
+    else:
+        plots.plot_memberships(H, names, ax=ax)

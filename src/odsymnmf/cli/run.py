@@ -1,0 +1,132 @@
+"""What a run folder holds, written and read."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from odsymnmf.report import MatrixPicture
+
+# With more entries than this, H is written as an array and not as a table.
+LARGE = 2_000_000
+
+
+def write_run(
+    folder: Path,
+    names: Sequence[str],
+    H: "NDArray[Any]",
+    picture: "MatrixPicture",
+    record: dict[str, Any],
+    page: str,
+) -> None:
+    """Write all files of a run into an empty folder."""
+    import numpy as np
+
+    from odsymnmf.memberships import labels, strength
+
+    found, shares = labels(H), strength(H)
+    own = shares[np.arange(len(H)), found] * (found >= 0)
+    rows = zip(names, found.tolist(), own.round(6).tolist(), strict=True)
+    write_table(folder / "labels.csv", ["name", "cluster", "strength"], rows)
+    if H.size > LARGE:
+        np.savez_compressed(folder / "membership.npz", H=H)
+    else:
+        header = ["name", *(f"cluster_{l}" for l in range(H.shape[1]))]
+        # A zero takes one character, and most entries are zero.
+        table = ([name, *(x or 0 for x in h.tolist())] for name, h in zip(names, H, strict=True))
+        write_table(folder / "membership.csv", header, table)
+    np.savez_compressed(
+        folder / "matrix.npz", values=picture.values, edges=picture.edges, n=picture.n
+    )
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
+    """Write a table whose first column holds names, any of which can be read back."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        plain = csv.writer(file, lineterminator="\n")
+        # Python before 3.13 does not quote a lone carriage return, though it ends a line.
+        quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        plain.writerow(header)
+        for row in rows:
+            (quoted if "\r" in row[0] else plain).writerow(row)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return run.json."""
+    from odsymnmf.io.write import is_run
+
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder; give one that odsymnmf cluster has written")
+    if not is_run(folder):
+        raise ValueError(
+            f"{folder} is not a run of odsymnmf (no run.json of ours); "
+            "give a folder that odsymnmf cluster has written"
+        )
+    record: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    return record
+
+
+def read_history(folder: Path) -> tuple[list[float], list[int]]:
+    """Return the objective after every sweep, and which entries follow a restart."""
+    record = read_record(folder)
+    with _complete(folder, "run.json"):
+        fit = record["fit"]
+        return [float(x) for x in fit["history"]], [int(i) for i in fit["restarts"]]
+
+
+def read_membership(folder: Path) -> tuple[list[str], "NDArray[Any]"]:
+    """Return the names and H."""
+    import numpy as np
+
+    record = read_record(folder)
+    with (
+        _complete(folder, "labels.csv"),
+        open(folder / "labels.csv", newline="", encoding="utf-8") as file,
+    ):
+        names = [row[0] for row in list(csv.reader(file))[1:]]
+    if (folder / "membership.npz").exists():
+        with _complete(folder, "membership.npz"), np.load(folder / "membership.npz") as arrays:
+            H = np.asarray(arrays["H"], dtype=float)
+    else:
+        file_name = "membership.csv"
+        with (
+            _complete(folder, file_name),
+            open(folder / file_name, newline="", encoding="utf-8") as file,
+        ):
+            H = np.array([row[1:] for row in list(csv.reader(file))[1:]], dtype=float)
+    with _complete(folder, "membership or labels"):
+        if H.shape != (len(names), record["parameters"]["n_clusters"]) or not np.isfinite(H).all():
+            raise ValueError("the tables do not match")
+    return names, H
+
+
+def read_picture(folder: Path) -> "MatrixPicture":
+    """Return the small picture of the matrix."""
+    import numpy as np
+
+    from odsymnmf.report import MatrixPicture
+
+    read_record(folder)
+    with _complete(folder, "matrix.npz"), np.load(folder / "matrix.npz") as arrays:
+        return MatrixPicture(arrays["values"], arrays["edges"], int(arrays["n"]))
+
+
+@contextmanager
+def _complete(folder: Path, name: str) -> Iterator[None]:
+    """Say in one way that a file of a run is missing or damaged."""
+    try:
+        yield
+    except (BadZipFile, EOFError, IndexError, KeyError, OSError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"the run in {folder} is damaged: {name} is missing or not as it was written "
+            f"({type(error).__name__}); run odsymnmf cluster again"
+        ) from error
