@@ -1,0 +1,11 @@
+"""Readers: a file in, items with their similarities out, or a clear error.
+
+`read` knows edge lists, tables, Matrix Market, NumPy, SciPy, GraphML, GML and CLUTO files, packed
+with gzip or not; `read_texts` a folder of texts; `read_labels` a table of clusters. Nothing is ever
+unpickled, and nothing is believed of a file that its size does not bear out.
+"""
+
+from odsymnmf.io._items import InputError, Items
+from odsymnmf.io._read import FORMATS, read
+
+__all__ = ["FORMATS", "InputError", "Items", "read"]

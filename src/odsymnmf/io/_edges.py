@@ -1,0 +1,99 @@
+"""Edge lists: two names on each line, with or without a weight."""
+
+import numpy as np
+
+from odsymnmf.io._fields import Fields, number
+from odsymnmf.io._graph import directed, from_list
+from odsymnmf.io._items import Array, Items
+from odsymnmf.io._symmetry import finite_features
+
+HEADERS = {
+    ("source", "target"),
+    ("from", "to"),
+    ("src", "dst"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("fromnodeid", "tonodeid"),
+    ("item1", "item2"),
+}
+PAIR = slice(0, 2)
+
+
+def read_edges(fields: Fields, *, features: bool, symmetrize: str | None) -> Items:
+    """Return the graph of an edge list; with ``features``, a matrix of item, feature, value.
+
+    Ids that are all integers (without leading zeros) are sorted by number; names keep the order
+    in which they appear. The first line is a header if it says source and target or the like, if
+    its third field is not a number, or if all ids below it are integers and it has words.
+    """
+    _refuse_wrong_width(fields)
+    first, ids = _ids(fields)
+    if fields.shape[0] == first:
+        raise fields.error(0, "a header, but no edges below it; give at least one")
+    weights = (
+        fields.numbers(slice(2, 3), first).ravel()
+        if fields.shape[1] == 3
+        else np.ones(fields.shape[0] - first)
+    )
+    notes = [] if first else ["no header found: the first line is an edge"]
+    if fields.shape[1] == 2:
+        notes.append("no weights found: every edge has weight 1")
+    if features:
+        return _triples(fields, first, weights, notes)
+    pairs, names = fields.codes(PAIR, first) if ids is None else _compact(fields, ids, first)
+    i, j = pairs.astype(np.int32).T
+
+    def line(a: int, b: int) -> int:
+        return fields.lines[first + int(np.flatnonzero((i == a) & (j == b))[0])]
+
+    matrix, more = from_list(fields.path, (i, j, weights), names, symmetrize, line)
+    return Items(matrix, names, "edges", notes + more)
+
+
+def _refuse_wrong_width(fields: Fields) -> None:
+    width = fields.shape[1]
+    if fields.corner_added:
+        problem = f"{width} fields where the line above has {width - 1}"
+        raise fields.error(1, f"{problem}; give a weight on every line, or on none")
+    if width not in (2, 3):
+        fault = f"{width} field{'s' * (width != 1)}, but an edge has two names and perhaps a weight"
+        raise fields.error(0, f"{fault}; separate them by commas, tabs or blanks")
+
+
+def _ids(fields: Fields) -> tuple[int, Array | None]:
+    """Return 1 if the first row is a header, else 0; and the ids below it if all are integers."""
+    top = fields.row(0)
+    rows = fields.shape[0]
+    known = (top[0].lower(), top[1].lower()) in HEADERS
+    if known or (len(top) == 3 and rows > 1 and number(top[2]) is None):
+        return 1, fields.integers(PAIR, 1) if rows > 1 else None
+    ids = fields.integers(PAIR)
+    if ids is None and rows > 1 and number(top[0]) is None and number(top[1]) is None:
+        ids = fields.integers(PAIR, 1)
+        return int(ids is not None), ids
+    return 0, ids
+
+
+def _compact(fields: Fields, ids: Array, first: int) -> tuple[Array, list[str]]:
+    """Number the ids that occur, in order of size, and return their names."""
+    if ids.min() < 0:
+        row = first + int((ids < 0).any(axis=1).argmax())
+        problem = f"the id {ids[ids < 0][0]} is negative"
+        raise fields.error(row, f"{problem}; number the items from 0 or 1, or give them names")
+    top = int(ids.max())
+    if top > 4 * ids.size:
+        kept, pairs = np.unique(ids, return_inverse=True)
+        return pairs.reshape(ids.shape), [str(number) for number in kept.tolist()]
+    occurs = np.zeros(top + 1, dtype=bool)
+    occurs[ids.ravel()] = True
+    kept = np.flatnonzero(occurs)
+    pairs = ids if len(kept) == top + 1 else (np.cumsum(occurs) - 1)[ids]
+    return pairs, [str(number) for number in kept.tolist()]
+
+
+def _triples(fields: Fields, first: int, weights: Array, notes: list[str]) -> Items:
+    i, items = fields.codes(slice(0, 1), first)
+    j, columns = fields.codes(slice(1, 2), first)
+    matrix, more = directed(i.ravel(), j.ravel(), weights, items, columns)
+    matrix = finite_features(fields.path, matrix)
+    return Items(matrix, items, "edges", notes + more, features=columns)

@@ -1,0 +1,233 @@
+"""Columns of a text file, parsed by NumPy as a whole: no Python object per field.
+
+The file is kept as bytes; a field is a pair of positions in them. Numbers are handed to NumPy's
+own parser, names are hashed eight bytes at a time. `odsymnmf.io._lines` makes the bytes regular.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from odsymnmf.io._items import Array, InputError, bad, quoted
+
+# Fields that are worked on together: few enough for the cache.
+BLOCK = 2**15
+LONGEST_NAME = 1000
+# 64-bit odd constants, from the digits of the golden ratio and of pi.
+FACTORS = (0x9E3779B97F4A7C15, 0x243F6A8885A308D3)
+# The first 0, 1, ..., 8 bytes of a little-endian word.
+FIRST = np.array([2 ** (8 * k) - 1 for k in range(9)], dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Rows x columns of fields: field (i, j) is data[starts[i, j] : ends[i, j]]."""
+
+    path: Path
+    data: bytes
+    starts: Array
+    ends: Array
+    lines: Sequence[int]
+    # The first row had one field less, and an empty one was put before it (as R writes tables).
+    corner_added: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.starts.shape[0], self.starts.shape[1]
+
+    def text(self, i: int, j: int) -> str:
+        return self.data[self.starts[i, j] : self.ends[i, j]].decode()
+
+    def row(self, i: int) -> list[str]:
+        return [self.text(i, j) for j in range(self.shape[1])]
+
+    def column(self, j: int, first: int = 0) -> list[str]:
+        return [self.text(i, j) for i in range(first, self.shape[0])]
+
+    def error(self, row: int, problem: str) -> InputError:
+        return bad(self.path, problem, line=self.lines[row])
+
+    @cached_property
+    def _bytes(self) -> Array:
+        return np.frombuffer(self.data, dtype=np.uint8)
+
+    @cached_property
+    def _words(self) -> Array:
+        """The eight bytes that begin at every position."""
+        padded = self.data + bytes(8)
+        return np.ndarray(len(self.data), dtype="<u8", buffer=padded, strides=(1,))
+
+    def _places(self, first: int, columns: slice) -> tuple[Array, Array]:
+        """Return where the fields of these columns begin and end, row by row."""
+        return self.starts[first:, columns].ravel(), self.ends[first:, columns].ravel()
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def numbers(self, columns: slice, first: int = 0) -> Array:
+        """Return the columns as floats, from row ``first`` on; text is an error with its line."""
+        starts, ends = self._places(first, columns)
+        values = np.empty(len(starts))
+        for block in _blocks(len(starts)):
+            joined, sound = self._joined(starts[block], ends[block])
+            parsed = _parse(joined, np.float64) if sound else None
+            if parsed is None or len(parsed) != len(values[block]):
+                parsed = self._slow_numbers(starts[block], ends[block])
+            values[block] = parsed
+        return values.reshape(self.shape[0] - first, -1)
+
+    def integers(self, columns: slice, first: int = 0) -> Array | None:
+        """Return the columns as integers; None where a field is not one, or begins with 0."""
+        starts, ends = self._places(first, columns)
+        values = np.empty(len(starts), dtype=np.int64)
+        for block in _blocks(len(starts)):
+            start, lengths = starts[block], ends[block] - starts[block]
+            # An id such as 007 is a name, and one of 19 digits may not fit.
+            padded = (self._bytes[start] == ord("0")) & (lengths > 1)
+            if padded.any() or lengths.max() > 18:
+                return None
+            joined, sound = self._joined(start, ends[block])
+            others = joined.translate(None, b"0123456789- ")
+            parsed = _parse(joined, np.int64) if sound and not others else None
+            if parsed is None or len(parsed) != len(start):
+                return None
+            values[block] = parsed
+        return values.reshape(self.shape[0] - first, -1)
+
+    def _joined(self, starts: Array, ends: Array) -> tuple[bytes, bool]:
+        """Return the fields with one space after each, and whether none has spaces or is empty."""
+        lengths = ends - starts + 1
+        after = np.cumsum(lengths)
+        places = np.arange(after[-1]) + np.repeat(starts - (after - lengths), lengths)
+        joined = self._bytes[places]
+        joined[after - 1] = ord(" ")
+        sound = lengths.min() > 1 and np.count_nonzero(joined <= ord(" ")) == len(starts)
+        return joined.tobytes(), bool(sound)
+
+    def _slow_numbers(self, starts: Array, ends: Array) -> list[float]:
+        """Parse field by field, to find the one that is not a number."""
+        values = []
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            text = self.data[start:end].decode()
+            value = number(text)
+            if value is None:
+                row = int(np.searchsorted(self.starts[:, 0], start, side="right")) - 1
+                raise self.error(row, f"{quoted(text)} is not a number; {_remedy(text)}")
+            values.append(value)
+        return values
+
+    # --- names -------------------------------------------------------------------------------
+
+    def codes(self, columns: slice, first: int = 0) -> tuple[Array, list[str]]:
+        """Number the distinct texts of the columns, in order of appearance, and return them."""
+        starts, ends = self._places(first, columns)
+        lengths = ends - starts
+        width = self.starts[:, columns].shape[1]
+        for broken, what in ((lengths == 0, "no name"), (lengths > LONGEST_NAME, "a huge name")):
+            if broken.any():
+                row = first + int(broken.argmax()) // width
+                raise self.error(row, f"{what} where one is needed; fill it in or drop the line")
+        leaders = _leaders(self._keys(starts, lengths))
+        if not self._same(starts, lengths, leaders):
+            leaders = self._slow_leaders(starts, ends)
+        leads = leaders == np.arange(len(leaders))
+        codes = (np.cumsum(leads) - 1)[leaders]
+        chosen = np.flatnonzero(leads)
+        pairs = zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True)
+        return codes.reshape(-1, width), [self.data[start:end].decode() for start, end in pairs]
+
+    def _keys(self, starts: Array, lengths: Array) -> Array:
+        """Return a 64-bit hash per field."""
+        keys = np.empty(len(starts), dtype=np.uint64)
+        for block in _blocks(len(starts)):
+            start, length = starts[block], lengths[block]
+            key = length.astype(np.uint64)
+            longer = np.arange(len(start))
+            for offset in range(0, int(length.max()), 8):
+                longer = longer[length[longer] > offset]
+                rest = np.minimum(length[longer] - offset, 8)
+                word = self._words[start[longer] + offset] & FIRST[rest]
+                key[longer] = _mixed(key[longer] ^ word, FACTORS[0])
+            keys[block] = key
+        return keys
+
+    def _same(self, starts: Array, lengths: Array, leaders: Array) -> bool:
+        """Whether every field equals its leader, byte by byte."""
+        for block in _blocks(len(starts)):
+            start, length, lead = starts[block], lengths[block], starts[leaders[block]]
+            if not np.array_equal(length, lengths[leaders[block]]):
+                return False
+            longer = np.arange(len(start))
+            for offset in range(0, int(length.max()), 8):
+                longer = longer[length[longer] > offset]
+                rest = np.minimum(length[longer] - offset, 8)
+                differs = self._words[start[longer] + offset] ^ self._words[lead[longer] + offset]
+                if (differs & FIRST[rest]).any():
+                    return False
+        return True
+
+    def _slow_leaders(self, starts: Array, ends: Array) -> Array:
+        """For two names with one hash: made to collide, so let Python's own hash decide."""
+        seen: dict[bytes, int] = {}
+        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+        found = (seen.setdefault(self.data[s:e], i) for i, (s, e) in enumerate(pairs))
+        return np.fromiter(found, dtype=np.int64, count=len(starts))
+
+
+def number(text: str) -> float | None:
+    """Return text as a float, None if it is not one. (1_000 is one in Python only.)"""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _remedy(text: str) -> str:
+    if number(text.replace(",", ".")) is not None:
+        return "write numbers with a decimal point"
+    return "give a number there, or leave the column out"
+
+
+def _parse(joined: bytes, dtype: type) -> Array | None:
+    with warnings.catch_warnings():
+        # Text in the middle is a deprecated way to end the numbers, in a later NumPy an error.
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(joined, dtype=dtype, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, BLOCK):
+        yield slice(start, min(start + BLOCK, n))
+
+
+def _mixed(keys: Array, factor: int) -> Array:
+    keys = keys * np.uint64(factor)
+    return keys ^ (keys >> np.uint64(32))
+
+
+def _leaders(keys: Array) -> Array:
+    """Return for each key the place where it occurs first.
+
+    All keys are thrown into a table, the first of each slot stays. Keys that equal it are done;
+    the others shared a slot with another key, and are thrown again with another hash.
+    """
+    leaders = np.empty(len(keys), dtype=np.int64)
+    bits = max(8, int(len(keys)).bit_length())
+    table = np.empty(2**bits, dtype=np.int64)
+    waiting = np.arange(len(keys))
+    factor = FACTORS[1]
+    while len(waiting):
+        slots = (_mixed(keys[waiting], factor) >> np.uint64(64 - bits)).astype(np.int64)
+        table[slots[::-1]] = waiting[::-1]
+        first = table[slots]
+        done = keys[first] == keys[waiting]
+        leaders[waiting[done]] = first[done]
+        waiting = waiting[~done]
+        factor = (factor * FACTORS[0] | 1) % 2**64
+    return leaders

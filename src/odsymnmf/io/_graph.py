@@ -1,0 +1,78 @@
+"""From edges to a matrix: repeated edges summed, self-loops dropped, directions settled.
+
+The direction rule of edge lists. If every pair stands there once, the graph is undirected. If every
+pair stands there in both directions, with equal weights, everything is said twice. Anything else is
+a directed graph, and needs ``symmetrize``.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.io._items import Array, bad, quoted
+from odsymnmf.io._symmetry import REMEDY, Line, combined, refuse_nonfinite, similarities
+
+
+def directed(
+    i: Array, j: Array, weights: Array, names: list[str], columns: list[str] | None = None
+) -> tuple[Any, list[str]]:
+    """Return the matrix of the edges i -> j, repeated ones summed, and what should be told."""
+    others = names if columns is None else columns
+    shape = (len(names), len(others))
+    matrix = sparse.csr_array(sparse.coo_array((weights, (i, j)), shape=shape))
+    matrix.sum_duplicates()
+    repeated = len(weights) - matrix.nnz
+    if not repeated:
+        return matrix, []
+    key = np.sort(i.astype(np.int64) * len(others) + j)
+    a, b = divmod(int(key[1:][key[1:] == key[:-1]][0]), len(others))
+    example = f"for example {quoted(names[a])} to {quoted(others[b])}"
+    edges = "edge was" if repeated == 1 else "edges were"
+    return matrix, [f"{repeated} {edges} given more than once: weights are summed ({example})"]
+
+
+def without_loops(i: Array, j: Array, weights: Array) -> tuple[Array, Array, Array, list[str]]:
+    """Drop the edges from an item to itself; the item stays."""
+    is_loop = i == j
+    count = int(np.count_nonzero(is_loop))
+    if not count:
+        return i, j, weights, []
+    loops = "self-loop is" if count == 1 else "self-loops are"
+    stays = ~is_loop
+    return i[stays], j[stays], weights[stays], [f"{count} {loops} left out"]
+
+
+def from_list(
+    path: Path,
+    edges: tuple[Array, Array, Array],
+    names: list[str],
+    symmetrize: str | None,
+    line: Line,
+) -> tuple[Any, list[str]]:
+    """Return the symmetric matrix of an edge list, by the direction rule."""
+    i, j, weights, notes = without_loops(*edges)
+    matrix, repeated = directed(i, j, weights, names)
+    notes += repeated
+    refuse_nonfinite(path, matrix, names, line)
+    # Of ones, because weights may cancel or be 0, and still are given.
+    given = sparse.csr_array((np.ones(matrix.nnz, np.int8), matrix.indices, matrix.indptr))
+    given.resize(matrix.shape)
+    both = (given + given.T.tocsr()).nnz
+    if both == 2 * matrix.nnz:
+        matrix = combined(matrix, "sum")
+        refuse_nonfinite(path, matrix, names)
+        return matrix, notes
+    if both > matrix.nnz and symmetrize is None:
+        twice = given.multiply(given.T.tocsr()).tocoo()
+        a, b = int(twice.row[0]), int(twice.col[0])
+        pair, once = f"{quoted(names[a])} and {quoted(names[b])}", both - matrix.nnz
+        raise bad(
+            path,
+            f"{pair} are linked in both directions, but {once} other pairs in one only: "
+            f"a directed graph; {REMEDY}",
+            line=line(a, b),
+        )
+    matrix, more = similarities(path, matrix, names, symmetrize, line)
+    return matrix, notes + more

@@ -1,0 +1,82 @@
+"""What every reader returns, and the one error that it raises."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class InputError(ValueError):
+    """A file that cannot be read; the message is one line: file, line, problem, remedy.
+
+    Examples
+    --------
+    >>> from odsymnmf import io
+    >>> try:
+    ...     io.read("missing.csv")
+    ... except io.InputError as error:
+    ...     print(error)
+    missing.csv: no such file; check the spelling and the folder
+    """
+
+
+@dataclass(frozen=True)
+class Items:
+    """Items with their similarities (or features), as they stand in a file.
+
+    Attributes
+    ----------
+    matrix : ndarray or csr_array
+        Similarities, n x n, symmetric, with an empty diagonal; or n x m features.
+    names : list of str
+        The n names; "0", "1", ... when the file has none.
+    format : str
+        The format that was recognised, one of `FORMATS`.
+    notes : list of str
+        What the user should be told.
+    truth : ndarray or None
+        The class of each item, from a ``.rclass`` file beside a CLUTO matrix.
+    features : list of str or None
+        The names of the m features, where the file has them.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from odsymnmf import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "graph.csv")
+    ...     _ = path.write_text("ann,bob,2\\nbob,cid,1\\n")
+    ...     items = io.read(path)
+    >>> items.names, items.format
+    (['ann', 'bob', 'cid'], 'edges')
+    >>> items.matrix.toarray()
+    array([[0., 2., 0.],
+           [2., 0., 1.],
+           [0., 1., 0.]])
+    """
+
+    matrix: Any
+    names: list[str]
+    format: str
+    notes: list[str]
+    truth: Array | None = None
+    features: list[str] | None = None
+
+
+def bad(path: Path, problem: str, *, line: int | None = None) -> InputError:
+    """Return the error; whatever stands in the file or its name, it fits on one line."""
+    where = f"{path}, line {line}" if line is not None else f"{path}"
+    return InputError(" ".join(f"{where}: {problem}".split()))
+
+
+def quoted(text: str) -> str:
+    """Return text from a file for a message: in quotes, printable, not too long."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def numbered(n: int) -> list[str]:
+    """Return the names of items that have none."""
+    return [str(i) for i in range(n)]

@@ -1,0 +1,77 @@
+"""Matrix Market files: the header is checked here, the numbers are read by SciPy."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.io import mmread
+
+from odsymnmf.io._items import InputError, bad, quoted
+from odsymnmf.io._lines import as_utf8
+from odsymnmf.io._source import refuse_promise
+
+HEADER = "%%MatrixMarket matrix coordinate real symmetric"
+LAYOUTS = {"coordinate": 3, "array": 2}
+FIELDS = {"real", "double", "integer", "unsigned-integer", "pattern"}
+SYMMETRIES = {"general", "symmetric", "skew-symmetric"}
+
+
+def read_mtx(path: Path, data: bytes) -> tuple[Any, list[str]]:
+    """Return the matrix, sparse or dense as the file says, and what should be told."""
+    data = as_utf8(path, data)
+    layout = _refuse_bad_header(path, data)
+    try:
+        matrix = mmread(io.BytesIO(data))
+    except (ValueError, OverflowError) as error:
+        raise _translated(path, str(error)) from None
+    if layout == "array":
+        return np.ascontiguousarray(matrix), []
+    stored = matrix.nnz
+    matrix = sparse.csr_array(matrix)
+    matrix.sum_duplicates()
+    repeated = stored - matrix.nnz
+    told = f"{repeated} entries were given more than once: their values are summed"
+    return matrix, [told] if repeated else []
+
+
+def _refuse_bad_header(path: Path, data: bytes) -> str:
+    """Refuse what is no real matrix, and sizes for which the file is too short."""
+    lines = data.split(b"\n", 1)
+    words = lines[0].decode().lower().split()
+    if len(words) != 5 or words[0] != "%%matrixmarket" or words[1] != "matrix":
+        raise bad(path, f"the header should look like {HEADER!r}; add it", line=1)
+    layout, field, symmetry = words[2:]
+    if layout not in LAYOUTS or field not in FIELDS or symmetry not in SYMMETRIES:
+        known = "coordinate or array; real, integer or pattern; general or symmetric"
+        raise bad(path, f"the header says {' '.join(words[2:])}, known are {known}", line=1)
+    match = re.compile(rb"(?:[ \t]*(?:%[^\n]*)?\n)*([^\n]*)\n").match(data, len(lines[0]) + 1)
+    sizes = match[1].split() if match else []
+    line = 1 + data.count(b"\n", 0, match.start(1)) if match else 2
+    if len(sizes) != LAYOUTS[layout] or not all(size.isdigit() for size in sizes):
+        form = "rows, columns and entries" if layout == "coordinate" else "rows and columns"
+        raise bad(path, f"the sizes should be {form}, as whole numbers; add them", line=line)
+    if max(map(len, sizes)) > 18:
+        raise bad(path, f"{quoted(max(sizes, key=len).decode())} is too large a size", line=line)
+    numbers = [int(size) for size in sizes]
+    rows, columns = numbers[:2]
+    room = len(data) - (match.end() if match else 0)
+    least = 2 if layout == "array" else 4
+    half = layout == "array" and symmetry != "general"
+    entries = numbers[2] if layout == "coordinate" else rows * columns // (2 if half else 1)
+    if rows == 0 or columns == 0:
+        raise bad(path, "the matrix has no rows or columns; give at least one of each", line=line)
+    refuse_promise(path, rows, columns, len(data))
+    if entries * least > room + rows * least:
+        promise = f"the header promises {entries} entries, but only {room} bytes follow"
+        raise bad(path, f"{promise}; copy the file again", line=line)
+    return layout
+
+
+def _translated(path: Path, message: str) -> InputError:
+    """Take the line out of SciPy's message, where it has one."""
+    match = re.match(r"Line (\d+): (.*)", message, re.DOTALL)
+    line, problem = (int(match[1]), match[2]) if match else (None, message)
+    return bad(path, f"{problem.rstrip('.')}; correct it, or save the matrix again", line=line)

@@ -1,0 +1,120 @@
+"""Files of NumPy and SciPy: .npy and .npz, never unpickled, never larger than they are."""
+
+import io
+import math
+import struct
+import tokenize
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.io._items import Array, InputError, bad
+from odsymnmf.io._source import refuse_promise, unpacked_limit
+
+# What reading a damaged header can raise: it is a Python literal, and names a dtype.
+HEADER_ERRORS = (
+    ValueError,
+    TypeError,
+    SyntaxError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    tokenize.TokenError,
+)
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    UnicodeDecodeError,
+    ValueError,
+    struct.error,
+)
+MATRIX_ERRORS = (ValueError, TypeError, IndexError, KeyError, NotImplementedError)
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+INDICES = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
+
+
+def read_npy(path: Path, data: bytes) -> Array:
+    """Return the 2-D array of an .npy file."""
+    array = _array(path, data, "it")
+    if array.ndim != 2:
+        raise bad(path, f"holds an array of shape {array.shape}; give one of two dimensions")
+    return array.copy()
+
+
+def read_npz(path: Path, data: bytes) -> sparse.csr_array:
+    """Return the sparse matrix that scipy.sparse.save_npz wrote."""
+    members = _members(path, data)
+    if "format" not in members or "shape" not in members:
+        raise bad(path, "is no sparse matrix; save it with scipy.sparse.save_npz")
+    arrays = {name: _array(path, member, name) for name, member in members.items()}
+    for name in INDICES & arrays.keys():
+        if arrays[name].dtype.kind not in "iu":
+            raise bad(path, f"{name} holds {arrays[name].dtype}, not integers; save it again")
+    if arrays["shape"].shape != (2,):
+        raise bad(path, "is no matrix: its shape has not two numbers; save it again")
+    rows, columns = arrays["shape"].tolist()
+    refuse_promise(path, rows, columns, len(data))
+    try:
+        matrix = sparse.load_npz(io.BytesIO(data))
+        if hasattr(matrix, "check_format"):
+            # Indices out of range would make compiled code write where it must not.
+            matrix.check_format(full_check=True)
+        return sparse.csr_array(matrix)
+    except MATRIX_ERRORS as error:
+        raise bad(path, f"is no sound sparse matrix ({error}); save it again") from None
+
+
+def _members(path: Path, data: bytes) -> dict[str, bytes]:
+    """Return the arrays of the archive, as .npy files, if they unpack to a sensible size."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            if sum(info.file_size for info in infos) > unpacked_limit(len(data)):
+                raise bad(path, "unpacks to far more than its size, as a zip bomb does")
+            if any(info.compress_type not in PACKED for info in infos):
+                raise bad(path, "is packed in an unusual way; save it with scipy.sparse.save_npz")
+            return {info.filename.removesuffix(".npy"): archive.read(info) for info in infos}
+    except ZIP_ERRORS as error:
+        if isinstance(error, InputError):
+            raise
+        raise bad(path, f"is no sound .npz file ({error}); copy or save it again") from None
+
+
+def _array(path: Path, data: bytes, name: str) -> Array:
+    """Return the array of an .npy file, without a copy."""
+    try:
+        shape, is_fortran, dtype, start = _header(data)
+    except HEADER_ERRORS as error:
+        raise bad(path, f"{name} has no sound .npy header ({error}); save it again") from None
+    if dtype.hasobject:
+        raise bad(path, "holds Python objects, which are not read for safety; save numbers")
+    promised, there = math.prod(shape) * dtype.itemsize, len(data) - start
+    if min(shape, default=0) < 0 or promised > there:
+        raise bad(path, f"its header promises {promised} bytes, but {there} follow; copy it again")
+    flat = np.frombuffer(data, dtype, math.prod(shape), start) if promised else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if is_fortran else "C")
+
+
+def _header(data: bytes) -> tuple[tuple[int, ...], bool, Any, int]:
+    stream = io.BytesIO(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            header = np.lib.format.read_array_header_1_0(stream)
+        elif version == (2, 0):
+            header = np.lib.format.read_array_header_2_0(stream)
+        else:
+            raise ValueError(f"version {version} is for structured arrays")
+    return *header, stream.tell()

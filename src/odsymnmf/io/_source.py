@@ -1,0 +1,74 @@
+"""From a path to bytes: regular files only, unpacked within bounds."""
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from pathlib import Path
+
+from odsymnmf.io._items import bad
+
+# A packed file may grow to this many times its size, and to this many bytes in any case. Edge lists
+# and tables of numbers shrink by a factor of 3 to 20; what grows by more is a trap, or a matrix of
+# zeros that had better be stored as a sparse one.
+UNPACK_RATIO = 100
+UNPACK_ANYWAY = 2**26
+# A sparse matrix may have empty rows; so many of them are believed whatever the size of the file.
+ITEMS_ANYWAY = 10**6
+
+
+def load(path: Path) -> bytes:
+    """Return what the file holds, unpacked if it is gzip."""
+    try:
+        # Looked at before it is opened: to open a pipe would wait for a writer, perhaps for ever.
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise bad(path, "is a folder; give a file (for a folder of texts, use --text)")
+        if not stat.S_ISREG(mode):
+            raise bad(path, "is a pipe or a device; save what it holds to a file and give that")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise bad(path, "no such file; check the spelling and the folder") from None
+    except PermissionError:
+        raise bad(path, "may not be read; ask its owner for permission (chmod +r)") from None
+    except OSError as error:
+        raise bad(path, f"cannot be read: {error.strerror}; copy it and try again") from None
+    if data.startswith(b"\x1f\x8b"):
+        data = _unpack(path, data)
+    if not data.strip():
+        raise bad(path, "is empty; give a file with items in it")
+    return data
+
+
+def unpacked_limit(packed: int) -> int:
+    """Return how many bytes a packed file may unpack to."""
+    return max(UNPACK_ANYWAY, UNPACK_RATIO * packed)
+
+
+def _unpack(path: Path, packed: bytes) -> bytes:
+    limit = unpacked_limit(len(packed))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+            data = stream.read(limit + 1)
+    except EOFError:
+        raise bad(path, "the gzip file ends too early; copy or download it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise bad(path, f"is not a sound gzip file ({error}); copy it again") from None
+    if len(data) > limit:
+        raise bad(
+            path,
+            f"unpacks to more than {UNPACK_RATIO} times its size, as a gzip bomb does; "
+            "if you trust it, unpack it with gunzip first",
+        )
+    return data
+
+
+def refuse_promise(path: Path, rows: int, columns: int, size: int) -> None:
+    """Refuse a header that promises more items than a file of this size can mean."""
+    if max(rows, columns) > max(ITEMS_ANYWAY, size):
+        raise bad(
+            path,
+            f"promises {rows} x {columns} entries in a file of {size} bytes; "
+            "is the header right, and the file complete?",
+        )

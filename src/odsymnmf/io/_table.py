@@ -1,0 +1,86 @@
+"""Tables: one row per item; columns are the items again (similarities) or features."""
+
+import numpy as np
+
+from odsymnmf.io._fields import Fields, number
+from odsymnmf.io._items import Items, numbered, quoted
+from odsymnmf.io._symmetry import finite_features, similarities
+
+# What stands above a column of names.
+CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
+
+
+def looks_like_table(fields: Fields) -> bool:
+    """Whether a text file is a table of similarities rather than an edge list.
+
+    It is one if its columns and rows have the same names, if it has more than three columns, if it
+    is a single number, or if it is a symmetric matrix of 3 x 3 numbers.
+    """
+    rows, width = fields.shape
+    if width != 3:
+        return width > 3 or (rows, width) == (1, 1)
+    top = fields.row(0)
+    if rows == width and number(top[0]) is None and top[1:] == fields.column(0, 1):
+        return True
+    first = rows - 3
+    if first not in (0, 1) or (first and any(number(text) is not None for text in top)):
+        return False
+    values = [[number(text) for text in fields.row(i)] for i in range(first, rows)]
+    if any(value is None for row in values for value in row):
+        return False
+    return bool(np.array_equal(np.array(values), np.transpose(values)))
+
+
+def read_table(fields: Fields, *, features: bool, symmetrize: str | None) -> Items:
+    """Return a table with or without names of rows and columns.
+
+    The first line is a header, and the first column holds names, if they are all text, or if the
+    corner is empty; a column below "id", "name" or the like holds names too. Similarities are
+    square, so that names which are numbers can be told by the shape.
+    """
+    header, named = _frame(fields, features)
+    rows, width = fields.shape
+    if rows == header or width == named:
+        raise fields.error(0, "names, but no numbers; give at least one row and column of numbers")
+    values = fields.numbers(slice(named, None), header)
+    names = fields.column(0, header) if named else None
+    columns = fields.row(0)[named:] if header else None
+    notes = [] if header else ["no header found: the first line holds numbers"]
+    if features:
+        matrix = finite_features(fields.path, values)
+        return Items(matrix, names or numbered(len(values)), "table", notes, features=columns)
+    if names and columns and names != columns and len(names) == len(columns):
+        k = next(k for k, pair in enumerate(zip(names, columns, strict=True)) if len({*pair}) > 1)
+        problem = f"row {k + 1} is called {quoted(names[k])}, column {k + 1} {quoted(columns[k])}"
+        raise fields.error(header + k, f"{problem}; put rows and columns in the same order")
+    names = names or columns or numbered(len(values))
+    if values.shape[0] != values.shape[1]:
+        raise fields.error(
+            0,
+            f"{values.shape[0]} rows and {values.shape[1]} columns of numbers, but similarities "
+            "are square; an edge list has source, target and weight only, and a table of items x "
+            "features needs --affinity cosine",
+        )
+
+    def line(i: int, j: int) -> int:
+        return fields.lines[header + i]
+
+    matrix, more = similarities(fields.path, values, names, symmetrize, line)
+    return Items(matrix, names, "table", notes + more)
+
+
+def _frame(fields: Fields, features: bool) -> tuple[int, int]:
+    """Return whether there is a header, and whether there is a column of names, as 0 or 1."""
+    rows, width = fields.shape
+    top, corner = fields.row(0), fields.text(0, 0)
+    header = rows > 1 and all(number(text) is None for text in top[1:] or top)
+    left = fields.column(0, int(header))
+    named = width > 1 and all(number(text) is None for text in left)
+    if header and width > 1:
+        named = named or corner.lower() in CORNERS or top[1:] == left
+    elif rows > 1 and width > 1 and not corner:
+        header, named = True, True
+    elif not features and not named:
+        # Names that are numbers: only the shape tells.
+        return int(rows == width + 1), int(rows == width - 1)
+    return int(header), int(named)
