@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from odsymnmf import datasets as datasets
     from odsymnmf import memberships as memberships
     from odsymnmf import metrics as metrics
+    from odsymnmf import plots as plots
+    from odsymnmf import report as report
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
     from odsymnmf.factorize import Factorization as Factorization
@@ -34,6 +36,8 @@ _PUBLIC: dict[str, str | None] = {
     "memberships": None,
     "metrics": None,
     "objective": "factorize",
+    "plots": None,
+    "report": None,
 }
 
 __all__ = list(_PUBLIC)

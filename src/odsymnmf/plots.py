@@ -1,0 +1,256 @@
+"""Pictures of a result, drawn with matplotlib: ``ax=`` in, Axes out.
+
+Install matplotlib with ``pip install "odsymnmf[plots]"``. Clusters have the same colours here and
+on the page of `odsymnmf.report`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from odsymnmf.report import MatrixPicture, matrix_picture
+from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
+from odsymnmf.report._graph import shares_of, slices_of
+from odsymnmf.report._heatmap import scale_top, shades
+from odsymnmf.report._layout import layout, links
+from odsymnmf.report._picture import cluster_order
+from odsymnmf.report._text import checked_names
+from odsymnmf.similarity import as_similarity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships"]
+
+Array = NDArray[Any]
+
+# More names than this along an axis, or in a graph, cover each other.
+MOST_NAMES = 80
+# Shades go from -1 to 1; every pixel is one number.
+_COLOURS: dict[str, Any] = {"vmin": -1, "vmax": 1, "interpolation": "none"}
+
+
+def plot_matrix(A: Any, H: ArrayLike | None, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the similarities with the items sorted by cluster, and the borders of the clusters.
+
+    Within its cluster the strongest member comes first; unassigned items come last. Large
+    matrices are averaged (`odsymnmf.report.matrix_picture`). The colour grows with the root of
+    the similarity; negative similarities have a colour of their own.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
+        Symmetric similarities; the diagonal is not looked at.
+    H : array-like of shape (n, r)
+        Memberships. Not needed with a MatrixPicture, which is sorted already.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> A, H = od.datasets.cliques([3, 2])
+    >>> ax = od.plots.plot_matrix(A, H)
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['0', '1']
+    """
+    if isinstance(A, MatrixPicture):
+        picture = A
+    elif H is None:
+        raise ValueError("the order of the items comes from H; pass the memberships.")
+    else:
+        picture = matrix_picture(A, H)
+    ax = _axes(ax)
+    n, top = picture.n, scale_top(picture.values)
+    shade = np.where(np.isnan(picture.values), np.nan, shades(picture.values))
+    ax.imshow(shade, **_COLOURS, extent=(0, n, n, 0), cmap=_colour_map())
+    bounds = [*picture.edges.tolist(), n]
+    for edge in {b for b in bounds if 0 < b < n}:
+        ax.axhline(edge, color="0.35", linewidth=0.6)
+        ax.axvline(edge, color="0.35", linewidth=0.6)
+    _cluster_ticks(ax, bounds)
+    ax.set(xlabel="cluster", ylabel="cluster", title=f"{n:,} items; full colour from {top:.3g} on")
+    return ax
+
+
+def plot_convergence(history: ArrayLike, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the objective at the start and after every sweep.
+
+    Parameters
+    ----------
+    history : array-like
+        ``Factorization.history`` or ``ODSymNMF.history_``.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> A, _ = od.datasets.cliques([3, 2])
+    >>> ax = od.plots.plot_convergence(od.factorize(A, 2).history)
+    >>> ax.get_xlabel()
+    'sweeps'
+    """
+    values = np.asarray(history, dtype=np.float64)
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"history must be a list of objectives; got shape {values.shape}.")
+    ax = _axes(ax)
+    marker = "o" if len(values) <= 60 else ""
+    ax.plot(np.arange(len(values)), values, color=POSITIVE, marker=marker, markersize=3)
+    if values.min() > 0 and values.max() > 10 * values.min():
+        ax.set_yscale("log")
+    _whole_numbers(ax)
+    ax.grid(axis="y", color="0.9")
+    ax.set(xlabel="sweeps", ylabel="objective")
+    return ax
+
+
+def plot_memberships(
+    H: ArrayLike, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw H: one line per item, sorted by cluster, and one column per cluster.
+
+    Parameters
+    ----------
+    H : array-like of shape (n, r)
+        Memberships.
+    names : sequence of n names, optional
+        Written beside the lines if there are few enough.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> ax = od.plots.plot_memberships([[0, 1], [1, 0], [2, 0]], ["a", "b", "c"])
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['c', 'b', 'a']
+    """
+    H = np.asarray(H)
+    order, edges = cluster_order(H)
+    called = None if names is None else checked_names(names, len(H))
+    n, r = H.shape
+    named = called is not None and n <= MOST_NAMES
+    ax = _axes(ax, height=0.13 * n if named else 0.0)
+    whole = (-0.5, r - 0.5, n - 0.5, -0.5)
+    ax.imshow(shades(H[order]), **_COLOURS, extent=whole, aspect="auto", cmap=_colour_map())
+    for edge in {int(e) for e in edges if 0 < e < n}:
+        ax.axhline(edge - 0.5, color="0.35", linewidth=0.6)
+    _whole_numbers(ax)
+    if called is not None and named:
+        ax.set_yticks(range(n), [called[i] for i in order], fontsize=7, parse_math=False)
+    ax.set(xlabel="cluster", ylabel="" if named else "items, sorted by cluster")
+    return ax
+
+
+def plot_graph(
+    A: Any, H: ArrayLike, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the items and their positive similarities, coloured by membership.
+
+    An item with several memberships is a pie; one without any is grey. The layout is the same in
+    every run.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities; the diagonal is not looked at.
+    H : array-like of shape (n, r)
+        Memberships.
+    names : sequence of n names, optional
+        Written beside the items if there are few enough.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> A, H = od.datasets.cliques([3, 2])
+    >>> ax = od.plots.plot_graph(A, H, list("abcde"))
+    >>> [text.get_text() for text in ax.texts]
+    ['a', 'b', 'c', 'd', 'e']
+    """
+    S, H = as_similarity(A), np.asarray(H)
+    if len(H) != S.n:
+        raise ValueError(f"A is of {S.n} items, but H has {len(H)} rows.")
+    called = None if names is None else checked_names(names, S.n)
+    pairs = links(S)
+    points = layout(pairs, H) * [1, -1]
+    ax = _axes(ax)
+    from matplotlib.collections import LineCollection, PatchCollection
+    from matplotlib.patches import Wedge
+
+    i, j, value = pairs
+    widths = 0.3 + 1.2 * np.sqrt(value / value.max(initial=1e-300))
+    ends = np.stack([points[i], points[j]], axis=1)
+    ax.add_collection(LineCollection(list(ends), colors="0.75", linewidths=widths, zorder=1))
+    colours, radius = palette(H.shape[1]), 0.25 / np.sqrt(S.n + 30)
+    wedges, fills = [], []
+    for point, shares in zip(points, shares_of(H), strict=True):
+        for l, start, end in slices_of(shares) or [(-1, 0.0, 1.0)]:
+            wedges.append(Wedge(tuple(point), radius, 90 - 360 * end, 90 - 360 * start))
+            fills.append(NOBODY if l < 0 else colours[l])
+    ax.add_collection(PatchCollection(wedges, facecolors=fills, edgecolors="none", zorder=2))
+    if called is not None and S.n <= MOST_NAMES:
+        for (x, y), name in zip(points, called, strict=True):
+            ax.text(x + 1.3 * radius, y, name, fontsize=7, va="center", parse_math=False)
+    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+def _axes(ax: "Axes | None", height: float = 0.0) -> "Axes":
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            'plots need matplotlib; install it with: pip install "odsymnmf[plots]"'
+        ) from error
+    if ax is not None:
+        return ax
+    size = (6.4, max(4.8, height))
+    return plt.figure(figsize=size, layout="constrained").add_subplot()
+
+
+def _whole_numbers(ax: "Axes") -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _colour_map() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("odsymnmf", [NEGATIVE, "white", POSITIVE])
+
+
+def _cluster_ticks(ax: "Axes", bounds: list[int]) -> None:
+    """Write each cluster's number, in its colour, beside its items."""
+    r = len(bounds) - 2
+    filled = [l for l in range(r + 1) if bounds[l] < bounds[l + 1]]
+    middles = [(bounds[l] + bounds[l + 1]) / 2 for l in filled]
+    words = [str(l) if l < r else "none" for l in filled]
+    colours = [*palette(r), NOBODY]
+    ax.set_xticks(middles, words)
+    ax.set_yticks(middles, words)
+    for axis in (ax.get_xticklabels(), ax.get_yticklabels()):
+        for tick, l in zip(axis, filled, strict=True):
+            tick.set(color=colours[l], fontweight="bold")

@@ -1,0 +1,143 @@
+"""The clusters as tables: sizes, strongest members, overlap."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from odsymnmf import memberships
+from odsymnmf.report._heatmap import heat_map
+from odsymnmf.report._picture import MatrixPicture
+from odsymnmf.report._text import bdi, count, number
+
+Array = NDArray[Any]
+
+MEMBERS = 8
+# A table with more columns than this does not fit; a picture does.
+TABLE_COLUMNS = 16
+PAIRS = 6
+
+
+def clusters(H: Array, label: Array, sets: list[Array], names: list[str]) -> str:
+    """Return one row per cluster: size, and strongest members by name."""
+    sizes = np.bincount(label[label >= 0], minlength=H.shape[1])
+    largest = max(1, int(sizes.max()))
+    rows = []
+    for l, size in enumerate(sizes.tolist()):
+        who = ", ".join(
+            f'{bdi(names[i])} <span class="value">{number(H[i, l])}</span>'
+            for i in sets[l][:MEMBERS]
+        )
+        rest = len(sets[l]) - MEMBERS
+        more = f' <span class="muted">and {rest:,} more</span>' if rest > 0 else ""
+        rows.append(
+            f'<tr><th scope="row"><button type="button" class="pick" data-cluster="{l}">{chip(l)}'
+            f'</button></th><td class="num">{size:,}</td><td class="wide">{_bar(l, size / largest)}'
+            f'</td><td class="num">{len(sets[l]):,}</td>'
+            f"<td>{who or '<span class=muted>nobody</span>'}{more}</td></tr>"
+        )
+    nobody = int(np.sum(label < 0))
+    if nobody:
+        rows.append(
+            '<tr><th scope="row"><button type="button" class="pick" data-cluster="-1">'
+            f'<span class="chip cx">unassigned</span></button></th><td class="num">{nobody:,}</td>'
+            f'<td class="wide">{_bar(-1, min(1.0, nobody / largest))}</td><td></td>'
+            '<td class="muted">without any membership</td></tr>'
+        )
+    return (
+        '<table class="clusters"><thead><tr><th scope="col">Cluster</th>'
+        '<th scope="col" class="num">Items</th><td class="wide"></td>'
+        '<th scope="col" class="num">In the set</th><th scope="col">Strongest members</th></tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def chip(l: int) -> str:
+    """Return the cluster's number beside its colour."""
+    return f'<span class="chip c{l}">{l}</span>'
+
+
+def _bar(l: int, share: float) -> str:
+    colour = "cx" if l < 0 else f"c{l}"
+    width = max(0.6, 100 * share) if share else 0
+    return (
+        f'<svg class="bar {colour}" viewBox="0 0 100 8" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect width="{width:.1f}" height="8"/></svg>'
+    )
+
+
+def overlap(H: Array, sets: list[Array], names: list[str]) -> str:
+    """Return what every two clusters share: their members, and the cosine of their columns."""
+    r = H.shape[1]
+    if r == 1:
+        return "<p>There is one cluster only: nothing to overlap with.</p>"
+    cosine = _cosines(H)
+    shared = _shared(H, sets)
+    label = "Overlap between clusters: cosine of their memberships"
+    if r <= TABLE_COLUMNS:
+        shown = f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+        shown += f"{_table(cosine, shared)}</div>"
+    else:
+        off = cosine - np.diag(np.full(r, np.nan))
+        shown = heat_map(
+            MatrixPicture(off.astype(np.float32), np.arange(r + 1), r), label, "column"
+        )
+    return f'<div class="pair">{shown}{_strongest(cosine, shared, H, sets, names)}</div>'
+
+
+def _cosines(H: Array) -> Array:
+    lengths = np.sqrt(np.einsum("il,il->l", H, H, dtype=np.float64))
+    D = (H.T @ H).astype(np.float64)
+    scale = np.outer(lengths, lengths)
+    return np.divide(D, scale, out=np.zeros_like(D), where=scale > 0)
+
+
+def _shared(H: Array, sets: list[Array]) -> Array:
+    belongs = np.zeros(H.shape, dtype=np.float32)
+    for l, items in enumerate(sets):
+        belongs[items, l] = 1
+    return (belongs.T @ belongs).round().astype(int)
+
+
+def _table(cosine: Array, shared: Array) -> str:
+    r = len(cosine)
+    head = "".join(f'<th scope="col">{chip(l)}</th>' for l in range(r))
+    rows = []
+    for l in range(r):
+        cells = "".join(
+            f'<td class="own">{shared[l, m]:,}</td>'
+            if l == m
+            else f'<td class="s{round(10 * cosine[l, m])}" title="clusters {l} and {m}: '
+            f'{count(int(shared[l, m]), "shared member")}, cosine {cosine[l, m]:.2f}">'
+            f"{shared[l, m]:,}</td>"
+            for m in range(r)
+        )
+        rows.append(f'<tr><th scope="row">{chip(l)}</th>{cells}</tr>')
+    return (
+        '<table class="overlap"><caption class="hidden">Shared members of every two clusters'
+        f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _strongest(cosine: Array, shared: Array, H: Array, sets: list[Array], names: list[str]) -> str:
+    """Name who stands between the clusters that overlap most."""
+    a, b = np.triu_indices(len(cosine), 1)
+    order = np.lexsort((-shared[a, b], -cosine[a, b]))[:PAIRS]
+    items = []
+    for l, m in ((int(a[e]), int(b[e])) for e in order if cosine[a[e], b[e]] >= 0.005):
+        both = np.intersect1d(sets[l], sets[m])
+        both = both[np.argsort(-np.minimum(H[both, l], H[both, m]), kind="stable")]
+        who = ", ".join(bdi(names[i]) for i in both[:4])
+        items.append(
+            f"<li>{chip(l)} {chip(m)} <span>cosine {cosine[l, m]:.2f}, "
+            f"{count(int(shared[l, m]), 'shared member')}"
+            f"{': ' + who if who else ''}{' …' if len(both) > 4 else ''}</span></li>"
+        )
+    if not items:
+        return "<p>The clusters do not overlap: no item is in two of them.</p>"
+    return f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(items)}</ul></div>'
+
+
+def sets_of(H: Array) -> list[Array]:
+    """Return the overlapping sets of the page: memberships of at least half the item's largest."""
+    return memberships.overlapping_sets(H, 0.5)

@@ -1,0 +1,130 @@
+"""A small graph as SVG: nodes coloured by membership, mixed ones as pies."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from odsymnmf.report._layout import Links, layout, links
+from odsymnmf.report._picture import cluster_order
+from odsymnmf.report._text import escape
+from odsymnmf.similarity import Gram, Similarity
+
+Array = NDArray[Any]
+
+# What can still be read: beyond it, the page shows the matrix alone.
+MOST_ITEMS, MOST_LINKS, MOST_SHARE = 500, 6000, 0.3
+SIZE, MARGIN, LETTER, LINE = 520, 22, 6.3, 13
+LONGEST_LABEL = 22
+# A smaller part of a membership is not drawn.
+SMALLEST_SHARE = 0.08
+
+
+def readable_links(A: Similarity) -> Links | None:
+    """Return the links of A if they make a readable drawing."""
+    if isinstance(A, Gram) or not 1 < A.n <= MOST_ITEMS:
+        return None
+    pairs = links(A)
+    most = min(MOST_LINKS, max(30, MOST_SHARE * A.n * (A.n - 1) / 2))
+    return pairs if 0 < len(pairs[0]) <= most else None
+
+
+def graph(pairs: Links, H: Array, names: list[str]) -> str:
+    """Return the drawing, nodes in the order of the clusters."""
+    at = MARGIN + (layout(pairs, H) + 1) / 2 * (SIZE - 2 * MARGIN)
+    order, edges = cluster_order(H)
+    degree = np.bincount(np.concatenate(pairs[:2]), minlength=len(H))
+    radius = (3.5 + 4.5 * np.sqrt(degree / max(degree.max(), 1))) * min(1.0, (150 / len(H)) ** 0.3)
+    shares = shares_of(H)
+    nodes = "".join(_node(at[i], radius[i], shares[i], names[i]) for i in order)
+    first = {int(order[a]) for a, b in pairwise(edges) if a < b}
+    return (
+        f'<svg class="graph" id="graph" viewBox="0 0 {SIZE} {SIZE}" role="group" '
+        f'aria-label="Drawing of the graph; arrow keys move from item to item">'
+        f"{_lines(pairs, at, shares)}{nodes}{_labels(at, radius, degree, names, first)}</svg>"
+    )
+
+
+def shares_of(H: Array) -> Array:
+    """Return H_il / sum_l H_il, zero for an item without memberships."""
+    total = H.sum(axis=1, keepdims=True)
+    return np.divide(H, total, out=np.zeros(H.shape), where=total > 0)
+
+
+def slices_of(shares: Array) -> list[tuple[int, float, float]]:
+    """Return (cluster, from, to) for the parts worth drawing, from 0 to 1, the largest first."""
+    parts = [int(l) for l in np.argsort(-shares, kind="stable") if shares[l] >= SMALLEST_SHARE]
+    ends = np.cumsum(shares[parts])
+    return [
+        (l, float(end - shares[l]) / float(ends[-1]), float(end / ends[-1]))
+        for l, end in zip(parts, ends, strict=True)
+    ]
+
+
+def _lines(pairs: Links, at: Array, shares: Array) -> str:
+    """Links inside a cluster in its colour; one path for all alike keeps the page small."""
+    i, j, value = pairs
+    label = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
+    inside = np.where(label[i] == label[j], label[i], -1)
+    weight = np.minimum(2, (3 * np.sqrt(value / value.max())).astype(int))
+    paths = []
+    for kind in np.unique(np.stack([inside, weight]), axis=1).T:
+        chosen = np.flatnonzero((inside == kind[0]) & (weight == kind[1]))
+        d = "".join(
+            f"M{at[i[e], 0]:.0f} {at[i[e], 1]:.0f}L{at[j[e], 0]:.0f} {at[j[e], 1]:.0f}"
+            for e in chosen
+        )
+        colour = f"c{kind[0]}" if kind[0] >= 0 else "cx"
+        paths.append(f'<path class="link w{kind[1]} {colour}" d="{d}"/>')
+    return "".join(paths)
+
+
+def _node(at: Array, radius: float, shares: Array, name: str) -> str:
+    x, y = at
+    parts = slices_of(shares)
+    words = ", ".join(f"cluster {l} ({shares[l]:.0%})" for l, _, _ in parts) or "unassigned"
+    base = f"c{parts[0][0]}" if parts else "cx"
+    wedges = "".join(_wedge(x, y, radius, *part) for part in parts[1:])
+    return (
+        f'<g class="node" tabindex="-1" role="img"><title>{escape(name)}: {words}</title>'
+        f'<circle class="{base}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>{wedges}</g>'
+    )
+
+
+def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) -> str:
+    a, b = 2 * np.pi * start, 2 * np.pi * end
+    large = int(end - start > 0.5)
+    return (
+        f'<path class="c{l}" d="M{x:.1f} {y:.1f}L{x + radius * np.sin(a):.1f} '
+        f"{y - radius * np.cos(a):.1f}A{radius:.1f} {radius:.1f} 0 {large} 1 "
+        f'{x + radius * np.sin(b):.1f} {y - radius * np.cos(b):.1f}z"/>'
+    )
+
+
+def _labels(at: Array, radius: Array, degree: Array, names: list[str], first: set[int]) -> str:
+    """Names where there is room: the strongest of each cluster, then those with most links."""
+    reach = radius[:, None]
+    taken = [tuple(box) for box in np.concatenate([at - reach, at + reach], axis=1)]
+    parts = []
+    for i in sorted(range(len(names)), key=lambda i: (i not in first, -degree[i], i)):
+        name = names[i] if len(names[i]) <= LONGEST_LABEL else names[i][: LONGEST_LABEL - 1] + "…"
+        width, y = LETTER * len(name), at[i, 1]
+        right = at[i, 0] + radius[i] + 3
+        left = at[i, 0] - radius[i] - 3 - width
+        x = right if right + width < SIZE else left
+        box = (x, y - LINE / 2, x + width, y + LINE / 2)
+        if x < 0 or any(_overlap(box, other) for other in taken):
+            continue
+        taken.append(box)
+        kind = "major" if i in first else "minor"
+        anchor = "" if x == right else " end"
+        edge = x if x == right else x + width
+        parts.append(
+            f'<text class="{kind}{anchor}" x="{edge:.1f}" y="{y + 4:.1f}">{escape(name)}</text>'
+        )
+    return f'<g class="names" aria-hidden="true">{"".join(parts)}</g>'
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,184 @@
+"""The page, put together."""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from odsymnmf import memberships
+from odsymnmf.report._clusters import clusters, overlap, sets_of
+from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
+from odsymnmf.report._curve import curve
+from odsymnmf.report._graph import graph, readable_links
+from odsymnmf.report._heatmap import heat_map, legend
+from odsymnmf.report._picture import MatrixPicture, matrix_picture
+from odsymnmf.report._text import bdi, checked_names, clean, count, escape, to_json
+from odsymnmf.similarity import as_similarity
+
+Array = NDArray[Any]
+
+# Memberships per item that the table shows.
+TOP = 4
+
+
+def page(
+    A: Any,
+    H: ArrayLike,
+    history: ArrayLike,
+    *,
+    names: Sequence[Any] | None,
+    title: str,
+    facts: Mapping[str, str],
+    restarts: Sequence[int] = (),
+) -> str:
+    """Return a run as one HTML page that needs nothing else: no network, no other file.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
+        What was clustered. The diagonal is not looked at. With a picture alone, the page has no
+        drawing of the graph.
+    H : array-like of shape (n, r)
+        Memberships.
+    history : array-like
+        The objective at the start and after every sweep.
+    names : sequence of n names, or None
+        None: the items go by their numbers.
+    title : str
+        The heading.
+    facts : mapping of str to str
+        What was clustered and how, as it is to be shown.
+    restarts : sequence of int
+        After how many sweeps a column restart was accepted.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> from odsymnmf.report import page
+    >>> A, H = od.datasets.cliques([3, 3])
+    >>> html = page(A, H, [30.0, 0.0], names=list("abcdef"), title="Two cliques", facts={})
+    >>> html.splitlines()[0], "Two cliques" in html
+    ('<!DOCTYPE html>', True)
+    """
+    H = np.asarray(H)
+    label = memberships.labels(H)
+    called = checked_names(names, len(H))
+    picture, drawing = _pictures(A, H, called)
+    sets = sets_of(H)
+    style = _file("page.css") + _colours(H.shape[1])
+    script = _file("page.js")
+    return Template(_file("page.html")).substitute(
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        title=escape(clean(title)),
+        summary=_summary(label, H.shape[1]),
+        facts=_facts(facts),
+        curve=_curve(history, restarts),
+        matrix=heat_map(picture, "The similarities, sorted by cluster", "item"),
+        legend=legend(picture.values),
+        pixels=_pixels(picture),
+        graph=drawing,
+        clusters=clusters(H, label, sets, called),
+        overlap=overlap(H, sets, called),
+        choices=_choices(label, H.shape[1]),
+        items=_items(H, label, called),
+    )
+
+
+def _pictures(A: Any, H: Array, names: list[str]) -> tuple[MatrixPicture, str]:
+    """Return the picture of the matrix, and the drawing of the graph or nothing."""
+    if isinstance(A, MatrixPicture):
+        return A, ""
+    S = as_similarity(A)
+    picture = matrix_picture(S, H)
+    pairs = readable_links(S)
+    if pairs is None:
+        return picture, ""
+    return picture, Template(_file("graph.html")).substitute(
+        graph=graph(pairs, H, names), links=count(len(pairs[0]), "link")
+    )
+
+
+def _summary(label: Array, r: int) -> str:
+    nobody = int(np.sum(label < 0))
+    parts = [count(len(label), "item"), count(r, "cluster")]
+    return ", ".join(parts) + (f", {nobody:,} unassigned" if nobody else "")
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    rows = (
+        f"<div><dt>{escape(key)}</dt><dd>{bdi(value)}</dd></div>" for key, value in facts.items()
+    )
+    return f'<dl class="facts">{"".join(rows)}</dl>'
+
+
+def _curve(history: ArrayLike, restarts: Sequence[int]) -> str:
+    values = np.asarray(history, dtype=np.float64).ravel()
+    if not (values.size and np.isfinite(values).all()):
+        return '<p class="muted">No history was kept.</p>'
+    note = '<p class="note"><span class="ring"></span> accepted column restart</p>'
+    return curve(values, restarts) + (note if len(restarts) else "")
+
+
+def _pixels(picture: MatrixPicture) -> str:
+    p = len(picture.values)
+    if p == picture.n:
+        return "One pixel is one pair of items."
+    return f"One pixel is the mean over about {(picture.n / p) ** 2:,.0f} pairs of items."
+
+
+def _choices(label: Array, r: int) -> str:
+    options = [f'<option value="{l}">cluster {l}</option>' for l in range(r)]
+    if (label < 0).any():
+        options.append('<option value="-1">unassigned</option>')
+    return "".join(options)
+
+
+def _items(H: Array, label: Array, names: list[str]) -> str:
+    """Return the items as JSON: flat arrays, and only the largest memberships of each."""
+    k = min(TOP, H.shape[1])
+    top = np.argsort(-H, axis=1, kind="stable")[:, :k]
+    values = np.take_along_axis(H, top, axis=1)
+    own = memberships.strength(H)[np.arange(len(H)), np.maximum(label, 0)]
+    return to_json(
+        {
+            "names": names,
+            "cluster": label.tolist(),
+            "strength": [round(x, 3) for x in own.tolist()],
+            "k": k,
+            "top": top.ravel().tolist(),
+            "values": [float(f"{x:.3g}") for x in values.ravel().tolist()],
+        }
+    )
+
+
+def _colours(r: int) -> str:
+    rules = "".join(f".c{l}{{--c:{colour}}}" for l, colour in enumerate(palette(r)))
+    return f"\n:root{{--plus:{POSITIVE};--minus:{NEGATIVE}}}.cx{{--c:{NOBODY}}}{rules}\n"
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a policy under which nothing is loaded, and nothing but our own script runs."""
+    return (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,135 @@
+"""The similarities, sorted by cluster, as a small picture of block means."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from odsymnmf import memberships
+from odsymnmf.similarity import (
+    BLOCK_ENTRIES,
+    Dense,
+    Gram,
+    Similarity,
+    Sparse,
+    as_similarity,
+    blocks,
+)
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class MatrixPicture:
+    """The similarities of n items, sorted by cluster and averaged to at most p x p pixels.
+
+    Attributes
+    ----------
+    values : ndarray of shape (p, p), float32
+        Means over the pairs i != j of a pixel; NaN where a pixel holds no such pair.
+    edges : ndarray of shape (r + 1,)
+        In the sorted order, cluster l holds the items ``edges[l]`` up to ``edges[l + 1]``; those
+        from ``edges[r]`` on are unassigned.
+    n : int
+        Number of items.
+    """
+
+    values: NDArray[np.float32]
+    edges: NDArray[np.intp]
+    n: int
+
+
+def matrix_picture(A: Any, H: ArrayLike, pixels: int = 400) -> MatrixPicture:
+    """Return the mean of A_ij over the pairs i != j of every pixel, items sorted by cluster.
+
+    Within its cluster the strongest member comes first; unassigned items come last. Sparse A costs
+    its stored entries, documents (``similarity.cosine``) the products of p summed rows.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities. The diagonal is not looked at.
+    H : array-like of shape (n, r)
+        Memberships.
+    pixels : int
+        The most pixels along one side.
+
+    Returns
+    -------
+    MatrixPicture
+
+    Examples
+    --------
+    >>> from odsymnmf.report import matrix_picture
+    >>> A = [[0, 0, 4, 0], [0, 0, 0, 2], [4, 0, 0, 0], [0, 2, 0, 0]]
+    >>> picture = matrix_picture(A, [[1, 0], [0, 1], [1, 0], [0, 1]], pixels=2)
+    >>> picture.values.tolist(), picture.edges.tolist()
+    ([[4.0, 0.0], [0.0, 2.0]], [0, 2, 4])
+    """
+    if pixels < 1:
+        raise ValueError(f"pixels must be at least 1; got {pixels}.")
+    S, H = as_similarity(A), np.asarray(H)
+    order, edges = cluster_order(H)
+    if len(H) != S.n:
+        raise ValueError(f"A is of {S.n} items, but H has {len(H)} rows.")
+    p = min(S.n, pixels)
+    pixel = np.empty(S.n, dtype=np.intp)
+    pixel[order] = np.arange(S.n) * p // S.n
+    sums = _sums(S, pixel, p)
+    sizes = np.bincount(pixel, minlength=p).astype(np.float64)
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    means = np.divide(sums, pairs, out=np.full((p, p), np.nan), where=pairs > 0)
+    return MatrixPicture(means.astype(np.float32), edges, S.n)
+
+
+def cluster_order(H: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the items sorted by cluster, the strongest member first, and where clusters begin."""
+    label = memberships.labels(H)
+    n, r = H.shape
+    if not n * r:
+        raise ValueError(f"H must hold at least one item and one cluster; got shape {H.shape}.")
+    place = np.where(label < 0, r, label)  # the unassigned last
+    order = np.lexsort((-H.max(axis=1), place))
+    edges = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=r + 1)[:r])])
+    return order, edges
+
+
+def _sums(S: Similarity, pixel: Array, p: int) -> Array:
+    if isinstance(S, Dense):
+        return _dense_sums(S, pixel, p)
+    return _sparse_sums(S, pixel, p) if isinstance(S, Sparse) else _gram_sums(S, pixel, p)
+
+
+def _dense_sums(S: Dense, pixel: Array, p: int) -> Array:
+    """Sum rows into pixels, a few at a time, then their columns: no sorted copy of A is made."""
+    order = np.argsort(pixel, kind="stable")
+    starts = np.searchsorted(pixel[order], np.arange(p))
+    sums = np.zeros((p, p))
+    for b in blocks(S.n, max(1, BLOCK_ENTRIES // S.n)):
+        rows = order[b]
+        piece = S.A[rows]
+        piece[np.arange(len(rows)), rows] = 0
+        summed = np.add.reduceat(piece[:, order], starts, axis=1, dtype=np.float64)
+        np.add.at(sums, pixel[rows], summed)
+    return sums
+
+
+def _sparse_sums(S: Sparse, pixel: Array, p: int) -> Array:
+    items = np.repeat(pixel, np.diff(S.A.indptr))
+    sums = np.zeros(p * p)
+    for b in blocks(S.A.nnz, BLOCK_ENTRIES):
+        places = items[b] * p + pixel[S.A.indices[b]]
+        sums += np.bincount(places, weights=S.A.data[b], minlength=p * p)
+    return sums.reshape(p, p)
+
+
+def _gram_sums(S: Gram, pixel: Array, p: int) -> Array:
+    """With the rows of X summed per pixel, Y: Y Y^T less what items have with themselves."""
+    pick = sparse.csr_array((np.ones(S.n), (pixel, np.arange(S.n))), shape=(p, S.n))
+    Y = pick @ S.X
+    sums = Y @ Y.T
+    sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums)
+    sums[np.diag_indices(p)] -= np.bincount(pixel, weights=S.diagonal, minlength=p)
+    return sums
