@@ -124,7 +124,7 @@ def test_defaults_are_those_of_the_estimator():
 @pytest.mark.parametrize("affinity", ["cosine", "rbf", "nearest_neighbors"])
 def test_features_are_compared(affinity, tmp_path):
     rng = np.random.default_rng(0)
-    X = np.repeat(np.eye(3), 12, axis=0) * 4 + rng.uniform(size=(36, 3))
+    X = np.repeat(np.eye(3, 6), 12, axis=0) * 4 + rng.uniform(size=(36, 6))
     path = tmp_path / "points.csv"
     np.savetxt(path, X, delimiter=",")
     folder = tmp_path / "run"
@@ -210,7 +210,7 @@ def test_results_and_progress_do_not_mix(edges, tmp_path):
 def test_no_convergence_is_said_kindly(edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--max-iter", 1, "--tol", 0, "-o", tmp_path / "run")
     assert result.exit_code == 0
-    assert "raise --max-iter" in result.stderr
+    assert "Raise --max-iter" in result.stderr
     assert "Warning" not in result.output
 
 

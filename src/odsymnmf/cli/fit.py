@@ -43,7 +43,7 @@ def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
         piece = part.encode("utf-8", "surrogatepass")
         fingerprint.update(len(piece).to_bytes(8, "big") + piece)
     terms = list(words.get_feature_names_out())
-    return io.Items(X, names, "text", (), features=terms), fingerprint.hexdigest()
+    return io.Items(X, names, "text", [], features=terms), fingerprint.hexdigest()
 
 
 def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", bool]:

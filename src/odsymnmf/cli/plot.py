@@ -28,32 +28,30 @@ def plot(run: Path, kind: str, output: Path, force: bool) -> None:
         raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
     try:
         import matplotlib
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError('pictures need matplotlib: pip install "odsymnmf[cli]"') from error
     from odsymnmf.io.write import complete_file
 
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    _draw(run, kind, figure.add_subplot())
+    matplotlib.use("Agg")  # there may be no screen
+    figure = _axes(run, kind).figure
     # The same run gives the same file.
     with (
         matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
         complete_file(output, force=force) as new,
     ):
         figure.savefig(new, dpi=150, metadata=TIME[suffix])
+    plt.close(figure)
     click.echo(f"wrote {output}")
 
 
-def _draw(run: Path, kind: str, ax: Any) -> None:
+def _axes(run: Path, kind: str) -> Any:
     from odsymnmf import plots
     from odsymnmf.cli.run import read_history, read_membership, read_picture
 
     if kind == "convergence":
-        history, _ = read_history(run)
-        plots.plot_convergence(history, ax=ax)
-        return
+        return plots.plot_convergence(read_history(run))
     names, H = read_membership(run)
     if kind == "matrix":
-        plots.plot_matrix(read_picture(run), H, ax=ax)
-    else:
-        plots.plot_memberships(H, names, ax=ax)
+        return plots.plot_matrix(read_picture(run), H)
+    return plots.plot_memberships(H, names)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from odsymnmf.report import MatrixPicture
 
+DAMAGE = (BadZipFile, EOFError, LookupError, OSError, TypeError, ValueError, csv.Error)
 # With more entries than this, H is written as an array and not as a table.
 LARGE = 2_000_000
 
@@ -75,12 +76,11 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def read_history(folder: Path) -> tuple[list[float], list[int]]:
-    """Return the objective after every sweep, and which entries follow a restart."""
+def read_history(folder: Path) -> list[float]:
+    """Return the objective at the start and after every sweep."""
     record = read_record(folder)
     with _complete(folder, "run.json"):
-        fit = record["fit"]
-        return [float(x) for x in fit["history"]], [int(i) for i in fit["restarts"]]
+        return [float(x) for x in record["fit"]["history"]]
 
 
 def read_membership(folder: Path) -> tuple[list[str], "NDArray[Any]"]:
@@ -88,24 +88,16 @@ def read_membership(folder: Path) -> tuple[list[str], "NDArray[Any]"]:
     import numpy as np
 
     record = read_record(folder)
-    with (
-        _complete(folder, "labels.csv"),
-        open(folder / "labels.csv", newline="", encoding="utf-8") as file,
-    ):
-        names = [row[0] for row in list(csv.reader(file))[1:]]
+    names = [row[0] for row in _rows(folder, "labels.csv")]
     if (folder / "membership.npz").exists():
         with _complete(folder, "membership.npz"), np.load(folder / "membership.npz") as arrays:
             H = np.asarray(arrays["H"], dtype=float)
     else:
-        file_name = "membership.csv"
-        with (
-            _complete(folder, file_name),
-            open(folder / file_name, newline="", encoding="utf-8") as file,
-        ):
-            H = np.array([row[1:] for row in list(csv.reader(file))[1:]], dtype=float)
-    with _complete(folder, "membership or labels"):
+        with _complete(folder, "membership.csv"):
+            H = np.array([row[1:] for row in _rows(folder, "membership.csv")], dtype=float)
+    with _complete(folder, "labels.csv or membership"):
         if H.shape != (len(names), record["parameters"]["n_clusters"]) or not np.isfinite(H).all():
-            raise ValueError("the tables do not match")
+            raise ValueError(f"shape {H.shape}")
     return names, H
 
 
@@ -120,13 +112,18 @@ def read_picture(folder: Path) -> "MatrixPicture":
         return MatrixPicture(arrays["values"], arrays["edges"], int(arrays["n"]))
 
 
+def _rows(folder: Path, name: str) -> list[list[str]]:
+    with _complete(folder, name), open(folder / name, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))[1:]
+
+
 @contextmanager
 def _complete(folder: Path, name: str) -> Iterator[None]:
     """Say in one way that a file of a run is missing or damaged."""
     try:
         yield
-    except (BadZipFile, EOFError, IndexError, KeyError, OSError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise ValueError(
-            f"the run in {folder} is damaged: {name} is missing or not as it was written "
-            f"({type(error).__name__}); run odsymnmf cluster again"
+            f"the run in {folder} is damaged: {name} is missing or not as it was written; "
+            "run odsymnmf cluster again"
         ) from error

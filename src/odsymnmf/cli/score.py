@@ -45,4 +45,5 @@ def scores(found: list[str], known: list[str]) -> dict[str, float]:
 
 def _say_missing(count: int, here: str, there: str) -> None:
     if count:
-        click.echo(f"{count} names of {here} are not in {there}: left out", err=True)
+        verb = "name of {} is" if count == 1 else "names of {} are"
+        click.echo(f"{count} {verb.format(here)} not in {there}: left out", err=True)

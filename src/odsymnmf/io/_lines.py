@@ -126,7 +126,11 @@ def _split(path: Path, body: bytes, delimiter: bytes, lines: Sequence[int]) -> F
         widths = np.diff(np.flatnonzero(is_last), prepend=-1)
         odd = int((widths != width).argmax())
         words = body[: ends[width - 1]].split(delimiter)
-        if odd == 1 and widths[1] == width + 1 and all(number(word.decode()) is None for word in words):
+        if (
+            odd == 1
+            and widths[1] == width + 1
+            and all(number(word.decode()) is None for word in words)
+        ):
             return replace(_split(path, delimiter + body, delimiter, lines), corner_added=True)
         raise bad(
             path,
