@@ -61,9 +61,13 @@ def test_quiet_in_a_pipe(edges, tmp_path):
 
 @posix
 def test_a_terminal_gets_a_bar(edges, tmp_path):
+    import fcntl
     import pty
+    import struct
+    import termios
 
     terminal, other_end = pty.openpty()
+    fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     done = process("cluster", edges, "-r", 3, "-o", tmp_path / "run", stderr=other_end)
     os.close(other_end)
     shown = b""

@@ -7,5 +7,6 @@ unpickled, and nothing is believed of a file that its size does not bear out.
 
 from odsymnmf.io._items import InputError, Items
 from odsymnmf.io._read import FORMATS, read
+from odsymnmf.io._texts import read_labels, read_texts
 
-__all__ = ["FORMATS", "InputError", "Items", "read"]
+__all__ = ["FORMATS", "InputError", "Items", "read", "read_labels", "read_texts"]

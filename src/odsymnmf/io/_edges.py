@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from odsymnmf.io._fields import Fields, number
+from odsymnmf.io._fields import Fields
 from odsymnmf.io._graph import directed, from_list
 from odsymnmf.io._items import Array, Items
+from odsymnmf.io._numbers import number
 from odsymnmf.io._symmetry import finite_features
 
 HEADERS = {

@@ -4,7 +4,6 @@ The file is kept as bytes; a field is a pair of positions in them. Numbers are h
 own parser, names are hashed eight bytes at a time. `odsymnmf.io._lines` makes the bytes regular.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from odsymnmf.io._items import Array, InputError, bad, quoted
+from odsymnmf.io._numbers import decimals, number, parse
 
 # Fields that are worked on together: few enough for the cache.
 BLOCK = 2**15
@@ -73,9 +73,11 @@ class Fields:
         values = np.empty(len(starts))
         for block in _blocks(len(starts)):
             joined, sound = self._joined(starts[block], ends[block])
-            parsed = _parse(joined, np.float64) if sound else None
-            if parsed is None or len(parsed) != len(values[block]):
-                parsed = self._slow_numbers(starts[block], ends[block])
+            parsed = decimals(joined, ends[block] - starts[block]) if sound else None
+            if parsed is None and sound:
+                parsed = parse(joined, np.float64, len(values[block]))
+            if parsed is None:
+                parsed = np.array(self._slow_numbers(starts[block], ends[block]))
             values[block] = parsed
         return values.reshape(self.shape[0] - first, -1)
 
@@ -91,8 +93,8 @@ class Fields:
                 return None
             joined, sound = self._joined(start, ends[block])
             others = joined.translate(None, b"0123456789- ")
-            parsed = _parse(joined, np.int64) if sound and not others else None
-            if parsed is None or len(parsed) != len(start):
+            parsed = parse(joined, np.int64, len(start)) if sound and not others else None
+            if parsed is None:
                 return None
             values[block] = parsed
         return values.reshape(self.shape[0] - first, -1)
@@ -100,10 +102,14 @@ class Fields:
     def _joined(self, starts: Array, ends: Array) -> tuple[bytes, bool]:
         """Return the fields with one space after each, and whether none has spaces or is empty."""
         lengths = ends - starts + 1
-        after = np.cumsum(lengths)
-        places = np.arange(after[-1]) + np.repeat(starts - (after - lengths), lengths)
-        joined = self._bytes[places]
-        joined[after - 1] = ord(" ")
+        if np.array_equal(starts[1:], ends[:-1] + 1):
+            joined = self._bytes[starts[0] : ends[-1] + 1].copy()
+            joined[ends - starts[0]] = ord(" ")
+        else:
+            after = np.cumsum(lengths)
+            places = np.arange(after[-1]) + np.repeat(starts - (after - lengths), lengths)
+            joined = self._bytes[places]
+            joined[after - 1] = ord(" ")
         sound = lengths.min() > 1 and np.count_nonzero(joined <= ord(" ")) == len(starts)
         return joined.tobytes(), bool(sound)
 
@@ -140,13 +146,14 @@ class Fields:
         return codes.reshape(-1, width), [self.data[start:end].decode() for start, end in pairs]
 
     def _keys(self, starts: Array, lengths: Array) -> Array:
-        """Return a 64-bit hash per field."""
+        """Return a 64-bit hash per field; up to 8 bytes, different texts have different ones."""
         keys = np.empty(len(starts), dtype=np.uint64)
         for block in _blocks(len(starts)):
             start, length = starts[block], lengths[block]
-            key = length.astype(np.uint64)
+            rest = np.minimum(length, 8)
+            key = _mixed(self._words[start] & FIRST[rest], FACTORS[0])
             longer = np.arange(len(start))
-            for offset in range(0, int(length.max()), 8):
+            for offset in range(8, int(length.max()), 8):
                 longer = longer[length[longer] > offset]
                 rest = np.minimum(length[longer] - offset, 8)
                 word = self._words[start[longer] + offset] & FIRST[rest]
@@ -155,13 +162,13 @@ class Fields:
         return keys
 
     def _same(self, starts: Array, lengths: Array, leaders: Array) -> bool:
-        """Whether every field equals its leader, byte by byte."""
+        """Whether every field equals its leader; up to 8 bytes, the hash has shown it."""
         for block in _blocks(len(starts)):
             start, length, lead = starts[block], lengths[block], starts[leaders[block]]
             if not np.array_equal(length, lengths[leaders[block]]):
                 return False
-            longer = np.arange(len(start))
-            for offset in range(0, int(length.max()), 8):
+            longer = np.flatnonzero(length > 8)
+            for offset in range(0, int(length.max()) if len(longer) else 0, 8):
                 longer = longer[length[longer] > offset]
                 rest = np.minimum(length[longer] - offset, 8)
                 differs = self._words[start[longer] + offset] ^ self._words[lead[longer] + offset]
@@ -177,28 +184,10 @@ class Fields:
         return np.fromiter(found, dtype=np.int64, count=len(starts))
 
 
-def number(text: str) -> float | None:
-    """Return text as a float, None if it is not one. (1_000 is one in Python only.)"""
-    try:
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
-
-
 def _remedy(text: str) -> str:
     if number(text.replace(",", ".")) is not None:
         return "write numbers with a decimal point"
     return "give a number there, or leave the column out"
-
-
-def _parse(joined: bytes, dtype: type) -> Array | None:
-    with warnings.catch_warnings():
-        # Text in the middle is a deprecated way to end the numbers, in a later NumPy an error.
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            return np.fromstring(joined, dtype=dtype, sep=" ")
-        except (ValueError, DeprecationWarning):
-            return None
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -214,20 +203,28 @@ def _mixed(keys: Array, factor: int) -> Array:
 def _leaders(keys: Array) -> Array:
     """Return for each key the place where it occurs first.
 
-    All keys are thrown into a table, the first of each slot stays. Keys that equal it are done;
-    the others shared a slot with another key, and are thrown again with another hash.
+    Keys are thrown into a table, the first in each slot stays. Keys that equal it are done; the
+    others met another key, and are thrown again, elsewhere. The table is small, to stay in the
+    cache, and grows while most keys meet others.
     """
     leaders = np.empty(len(keys), dtype=np.int64)
-    bits = max(8, int(len(keys)).bit_length())
-    table = np.empty(2**bits, dtype=np.int64)
     waiting = np.arange(len(keys))
-    factor = FACTORS[1]
+    bits, factor = 17, FACTORS[1]
     while len(waiting):
-        slots = (_mixed(keys[waiting], factor) >> np.uint64(64 - bits)).astype(np.int64)
-        table[slots[::-1]] = waiting[::-1]
-        first = table[slots]
-        done = keys[first] == keys[waiting]
-        leaders[waiting[done]] = first[done]
-        waiting = waiting[~done]
+        table = np.full(2**bits, -1, dtype=np.int64)
+        met = []
+        for block in _blocks(len(waiting)):
+            places = waiting[block]
+            own = keys[places]
+            slots = (_mixed(own, factor) >> np.uint64(64 - bits)).astype(np.int64)
+            free = table[slots] < 0
+            # Backwards, because of several writers to one slot the last is kept.
+            table[slots[free][::-1]] = places[free][::-1]
+            first = table[slots]
+            done = keys[first] == own
+            leaders[places[done]] = first[done]
+            met.append(places[~done])
+        bits += 2 * (2 * sum(map(len, met)) > len(waiting))
+        waiting = np.concatenate(met)
         factor = (factor * FACTORS[0] | 1) % 2**64
     return leaders

@@ -56,14 +56,17 @@ def from_list(
     matrix, repeated = directed(i, j, weights, names)
     notes += repeated
     refuse_nonfinite(path, matrix, names, line)
-    # Of ones, because weights may cancel or be 0, and still are given.
-    given = sparse.csr_array((np.ones(matrix.nnz, np.int8), matrix.indices, matrix.indptr))
-    given.resize(matrix.shape)
-    both = (given + given.T.tocsr()).nnz
+    total = combined(matrix, "sum")
+    given = matrix
+    if weights.min(initial=1) <= 0:
+        # Ones instead, because these weights may cancel, and are given all the same.
+        entries = (np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr)
+        given = sparse.csr_array(entries, shape=matrix.shape)
+    both = total.nnz if given is matrix else combined(given, "sum").nnz
     if both == 2 * matrix.nnz:
-        matrix = combined(matrix, "sum")
-        refuse_nonfinite(path, matrix, names)
-        return matrix, notes
+        refuse_nonfinite(path, total, names, line)
+        total.eliminate_zeros()
+        return total, notes
     if both > matrix.nnz and symmetrize is None:
         twice = given.multiply(given.T.tocsr()).tocoo()
         a, b = int(twice.row[0]), int(twice.col[0])

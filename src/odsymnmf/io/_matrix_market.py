@@ -21,7 +21,7 @@ SYMMETRIES = {"general", "symmetric", "skew-symmetric"}
 
 def read_mtx(path: Path, data: bytes) -> tuple[Any, list[str]]:
     """Return the matrix, sparse or dense as the file says, and what should be told."""
-    data = as_utf8(path, data)
+    data = as_utf8(path, data).rstrip() + b"\n"
     layout = _refuse_bad_header(path, data)
     try:
         matrix = mmread(io.BytesIO(data))

@@ -1,14 +1,17 @@
 """The front door: recognise the format, call its reader, settle symmetry."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from odsymnmf.io._cluto import read_cluto
 from odsymnmf.io._edges import read_edges
 from odsymnmf.io._items import Items, bad, numbered
 from odsymnmf.io._lines import fields
 from odsymnmf.io._matrix_market import read_mtx
+from odsymnmf.io._networkx import read_gml, read_graphml
 from odsymnmf.io._numpy import read_npy, read_npz
 from odsymnmf.io._source import load
 from odsymnmf.io._symmetry import SYMMETRIZE, finite_features, floats, similarities
@@ -17,18 +20,17 @@ from odsymnmf.io._table import looks_like_table, read_table
 FORMATS = ("edges", "table", "mtx", "npy", "npz", "graphml", "gml", "cluto")
 # How a file begins that can be nothing else.
 SIGNATURES = {
-    b"\x93NUMPY": "npy",
-    b"PK\x03\x04": "npz",
-    b"PK\x05\x06": "npz",
-    b"%%MatrixMarket": "mtx",
+    rb"\x93NUMPY": "npy",
+    rb"PK[\x03\x05]": "npz",
+    rb"(\xef\xbb\xbf)?%%MatrixMarket": "mtx",
+    rb"(\xef\xbb\xbf)?\s*<(\?xml|!|graphml)": "graphml",
+    rb"(\xef\xbb\xbf)?(\s*(Creator|Version|Comment|#)[^\n]*\n)*\s*graph\s*\[": "gml",
 }
 ENDINGS = {
-    ".mtx": "mtx",
-    ".mm": "mtx",
     ".npy": "npy",
     ".npz": "npz",
+    ".mtx": "mtx",
     ".graphml": "graphml",
-    ".xml": "graphml",
     ".gml": "gml",
     ".mat": "cluto",
     ".edges": "edges",
@@ -43,6 +45,60 @@ def read(
     features: bool = False,
     symmetrize: str | None = None,
 ) -> Items:
+    """Read items and their similarities from a file.
+
+    The format is recognised by how the file begins, then by the end of its name (.npy, .npz, .mtx,
+    .graphml, .gml, .mat for CLUTO, .edges, .edgelist; .gz may follow). Any other text is an edge
+    list or a table. It is a table if it has more than three columns, if its rows and columns have
+    the same names, or if it is a symmetric matrix of 3 x 3 numbers; else it is an edge list.
+
+    Parameters
+    ----------
+    path : path
+        A file, packed with gzip or not (then it may unpack to 100 times its size, or 64 MiB).
+    format : str, optional
+        One of `FORMATS`, if it is not recognised rightly.
+    features : bool, optional
+        Read items x features instead, of any shape; an edge list then says item, feature, value.
+    symmetrize : {"max", "mean", "sum"}, optional
+        How to make a directed graph or an asymmetric matrix symmetric, entry by entry, from A and
+        A^T; what is not given counts as 0. What is symmetric already stays as it is.
+
+    Returns
+    -------
+    Items
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message says where and why, and what to do about it.
+
+    Notes
+    -----
+    An edge list in which every pair stands once is undirected, and so is one in which every pair
+    stands in both directions with equal weights. Any other is directed, and refused without
+    ``symmetrize``. Edges given more than once are summed. Self-loops and the diagonal are left
+    out. Ids that are all integers must not be negative; items then are sorted by id, while names
+    keep the order in which they appear. Lines that begin with # or % are comments; names with
+    blanks or delimiters in them stand in double quotes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from odsymnmf import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "table.tsv")
+    ...     _ = path.write_text("ann bob cid\\n1 .5 0\\n.5 1 .2\\n0 .2 1\\n")
+    ...     items = io.read(path)
+    >>> items.format, items.names
+    ('table', ['ann', 'bob', 'cid'])
+    >>> items.matrix
+    array([[0. , 0.5, 0. ],
+           [0.5, 0. , 0.2],
+           [0. , 0.2, 0. ]])
+    >>> items.notes
+    ['the diagonal is never looked at: its values are left out']
+    """
     path = Path(path)
     _refuse_unknown("format", format, FORMATS)
     _refuse_unknown("symmetrize", symmetrize, SYMMETRIZE)
@@ -52,17 +108,25 @@ def read(
         rows = fields(path, data)
         is_table = looks_like_table(rows) if chosen is None else chosen == "table"
         reader = read_table if is_table else read_edges
-        return reader(rows, features=features, symmetrize=symmetrize)
-    notes: list[str] = []
-    if chosen == "mtx":
-        matrix, notes = read_mtx(path, data)
-    elif chosen == "npy":
-        matrix = read_npy(path, data)
-    elif chosen == "npz":
-        matrix = read_npz(path, data)
+        items = reader(rows, features=features, symmetrize=symmetrize)
+    elif chosen in ("graphml", "gml"):
+        if features:
+            raise bad(path, "is a graph, and has no features; leave the affinity out")
+        items = (read_graphml if chosen == "graphml" else read_gml)(path, data, symmetrize)
     else:
-        raise bad(path, f"{chosen} is not read yet")
-    return _settled(path, Items(matrix, [], chosen, notes), features, symmetrize)
+        items = _settled(path, _matrix(path, data, chosen), features, symmetrize)
+    if len(set(items.names)) < len(items.names):
+        items.notes.append("some items have the same name")
+    return items
+
+
+def _matrix(path: Path, data: bytes, format: str) -> Items:
+    if format == "cluto":
+        return read_cluto(path, data)
+    if format == "mtx":
+        matrix, notes = read_mtx(path, data)
+        return Items(matrix, [], format, notes)
+    return Items((read_npy if format == "npy" else read_npz)(path, data), [], format, [])
 
 
 def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -> Items:
@@ -79,9 +143,9 @@ def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -
 
 def _recognised(path: Path, data: bytes) -> str | None:
     """Return the format by how the file begins, then by its name; None for a list or table."""
-    for start, name in SIGNATURES.items():
-        if data.startswith(start):
-            return name
+    for start, format in SIGNATURES.items():
+        if re.match(start, data):
+            return format
     return ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 

@@ -18,7 +18,7 @@ UNPACK_ANYWAY = 2**26
 ITEMS_ANYWAY = 10**6
 
 
-def load(path: Path) -> bytes:
+def load(path: Path, *, may_be_empty: bool = False) -> bytes:
     """Return what the file holds, unpacked if it is gzip."""
     try:
         # Looked at before it is opened: to open a pipe would wait for a writer, perhaps for ever.
@@ -32,11 +32,13 @@ def load(path: Path) -> bytes:
         raise bad(path, "no such file; check the spelling and the folder") from None
     except PermissionError:
         raise bad(path, "may not be read; ask its owner for permission (chmod +r)") from None
+    except ValueError as error:  # a path with a zero byte in it
+        raise bad(path, f"is no path: {error}; check the spelling") from None
     except OSError as error:
         raise bad(path, f"cannot be read: {error.strerror}; copy it and try again") from None
     if data.startswith(b"\x1f\x8b"):
         data = _unpack(path, data)
-    if not data.strip():
+    if not may_be_empty and (not data or data.isspace()):
         raise bad(path, "is empty; give a file with items in it")
     return data
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from odsymnmf.io._fields import Fields, number
+from odsymnmf.io._fields import Fields
 from odsymnmf.io._items import Items, numbered, quoted
+from odsymnmf.io._numbers import number
 from odsymnmf.io._symmetry import finite_features, similarities
 
 # What stands above a column of names.
@@ -28,7 +29,8 @@ def looks_like_table(fields: Fields) -> bool:
     values = [[number(text) for text in fields.row(i)] for i in range(first, rows)]
     if any(value is None for row in values for value in row):
         return False
-    return bool(np.array_equal(np.array(values), np.transpose(values)))
+    matrix = np.array(values, dtype=np.float64)
+    return bool(np.array_equal(matrix, matrix.T, equal_nan=True))
 
 
 def read_table(fields: Fields, *, features: bool, symmetrize: str | None) -> Items:
