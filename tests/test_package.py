@@ -52,7 +52,7 @@ def test_public_names_are_documented(name):
     assert len(public.__doc__) > 30
 
 
-@pytest.mark.parametrize("room", ["datasets", "metrics"])
+@pytest.mark.parametrize("room", ["datasets", "metrics", "plots"])
 def test_public_functions_have_an_example(room):
     module = getattr(odsymnmf, room)
     assert module.__all__

@@ -15,7 +15,7 @@ from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
 from odsymnmf.report._graph import shares_of, slices_of
 from odsymnmf.report._heatmap import scale_top, shades
 from odsymnmf.report._layout import layout, links
-from odsymnmf.report._picture import cluster_order
+from odsymnmf.report._picture import as_memberships, cluster_order
 from odsymnmf.report._text import checked_names
 from odsymnmf.similarity import as_similarity
 
@@ -140,12 +140,12 @@ def plot_memberships(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['c', 'b', 'a']
     """
-    H = np.asarray(H)
+    H = as_memberships(H)
     order, edges = cluster_order(H)
     called = None if names is None else checked_names(names, len(H))
     n, r = H.shape
     named = called is not None and n <= MOST_NAMES
-    ax = _axes(ax, height=0.13 * n if named else 0.0)
+    ax = _axes(ax, height=max(4.8, 0.13 * n if named else 0.0))
     whole = (-0.5, r - 0.5, n - 0.5, -0.5)
     ax.imshow(shades(H[order]), **_COLOURS, extent=whole, aspect="auto", cmap=_colour_map())
     for edge in {int(e) for e in edges if 0 < e < n}:
@@ -188,13 +188,12 @@ def plot_graph(
     >>> [text.get_text() for text in ax.texts]
     ['a', 'b', 'c', 'd', 'e']
     """
-    S, H = as_similarity(A), np.asarray(H)
-    if len(H) != S.n:
-        raise ValueError(f"A is of {S.n} items, but H has {len(H)} rows.")
+    S = as_similarity(A)
+    H = as_memberships(H, S.n)
     called = None if names is None else checked_names(names, S.n)
     pairs = links(S)
     points = layout(pairs, H) * [1, -1]
-    ax = _axes(ax)
+    ax = _axes(ax, width=8, height=8)
     from matplotlib.collections import LineCollection, PatchCollection
     from matplotlib.patches import Wedge
 
@@ -217,7 +216,7 @@ def plot_graph(
     return ax
 
 
-def _axes(ax: "Axes | None", height: float = 0.0) -> "Axes":
+def _axes(ax: "Axes | None", width: float = 6.4, height: float = 4.8) -> "Axes":
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
@@ -226,8 +225,7 @@ def _axes(ax: "Axes | None", height: float = 0.0) -> "Axes":
         ) from error
     if ax is not None:
         return ax
-    size = (6.4, max(4.8, height))
-    return plt.figure(figsize=size, layout="constrained").add_subplot()
+    return plt.figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def _whole_numbers(ax: "Axes") -> None:

@@ -33,7 +33,7 @@ def clusters(H: Array, label: Array, sets: list[Array], names: list[str]) -> str
         rows.append(
             f'<tr><th scope="row"><button type="button" class="pick" data-cluster="{l}">{chip(l)}'
             f'</button></th><td class="num">{size:,}</td><td class="wide">{_bar(l, size / largest)}'
-            f'</td><td class="num">{len(sets[l]):,}</td>'
+            f'</td><td class="num set">{len(sets[l]):,}</td>'
             f"<td>{who or '<span class=muted>nobody</span>'}{more}</td></tr>"
         )
     nobody = int(np.sum(label < 0))
@@ -41,13 +41,13 @@ def clusters(H: Array, label: Array, sets: list[Array], names: list[str]) -> str
         rows.append(
             '<tr><th scope="row"><button type="button" class="pick" data-cluster="-1">'
             f'<span class="chip cx">unassigned</span></button></th><td class="num">{nobody:,}</td>'
-            f'<td class="wide">{_bar(-1, min(1.0, nobody / largest))}</td><td></td>'
+            f'<td class="wide">{_bar(-1, min(1.0, nobody / largest))}</td><td class="set"></td>'
             '<td class="muted">without any membership</td></tr>'
         )
     return (
         '<table class="clusters"><thead><tr><th scope="col">Cluster</th>'
         '<th scope="col" class="num">Items</th><td class="wide"></td>'
-        '<th scope="col" class="num">In the set</th><th scope="col">Strongest members</th></tr>'
+        '<th scope="col" class="num set">In the set</th><th scope="col">Strongest members</th></tr>'
         f"</thead><tbody>{''.join(rows)}</tbody></table>"
     )
 
@@ -75,19 +75,24 @@ def overlap(H: Array, sets: list[Array], names: list[str]) -> str:
     shared = _shared(H, sets)
     label = "Overlap between clusters: cosine of their memberships"
     if r <= TABLE_COLUMNS:
+        note = (
+            "Numbers are shared members of the sets; the shade is the cosine of the columns of H."
+        )
         shown = f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         shown += f"{_table(cosine, shared)}</div>"
     else:
         off = cosine - np.diag(np.full(r, np.nan))
+        note = "The shade is the cosine of the columns of H, cluster by cluster."
         shown = heat_map(
             MatrixPicture(off.astype(np.float32), np.arange(r + 1), r), label, "column"
         )
-    return f'<div class="pair">{shown}{_strongest(cosine, shared, H, sets, names)}</div>'
+    listed = _strongest(cosine, shared, H, sets, names)
+    return f'<p class="note">{note}</p><div class="pair">{shown}{listed}</div>'
 
 
 def _cosines(H: Array) -> Array:
-    lengths = np.sqrt(np.einsum("il,il->l", H, H, dtype=np.float64))
     D = (H.T @ H).astype(np.float64)
+    lengths = np.sqrt(np.diagonal(D))
     scale = np.outer(lengths, lengths)
     return np.divide(D, scale, out=np.zeros_like(D), where=scale > 0)
 
@@ -104,19 +109,20 @@ def _table(cosine: Array, shared: Array) -> str:
     head = "".join(f'<th scope="col">{chip(l)}</th>' for l in range(r))
     rows = []
     for l in range(r):
-        cells = "".join(
-            f'<td class="own">{shared[l, m]:,}</td>'
-            if l == m
-            else f'<td class="s{round(10 * cosine[l, m])}" title="clusters {l} and {m}: '
-            f'{count(int(shared[l, m]), "shared member")}, cosine {cosine[l, m]:.2f}">'
-            f"{shared[l, m]:,}</td>"
-            for m in range(r)
-        )
+        cells = "".join(_cell(l, m, cosine[l, m], int(shared[l, m])) for m in range(r))
         rows.append(f'<tr><th scope="row">{chip(l)}</th>{cells}</tr>')
     return (
         '<table class="overlap"><caption class="hidden">Shared members of every two clusters'
         f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def _cell(l: int, m: int, cosine: float, shared: int) -> str:
+    if l == m:
+        return f'<td class="own">{shared:,}</td>'
+    words = f"clusters {l} and {m}: {count(shared, 'shared member')}, cosine {cosine:.2f}"
+    quiet = "" if shared else " muted"
+    return f'<td class="s{round(10 * cosine)}{quiet}" title="{words}">{shared:,}</td>'
 
 
 def _strongest(cosine: Array, shared: Array, H: Array, sets: list[Array], names: list[str]) -> str:

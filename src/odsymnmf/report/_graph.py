@@ -105,24 +105,25 @@ def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) 
 def _labels(at: Array, radius: Array, degree: Array, names: list[str], first: set[int]) -> str:
     """Names where there is room: the strongest of each cluster, then those with most links."""
     reach = radius[:, None]
-    taken = [tuple(box) for box in np.concatenate([at - reach, at + reach], axis=1)]
+    nodes = [tuple(box) for box in np.concatenate([at - reach, at + reach], axis=1)]
+    taken: list[tuple[float, ...]] = []
     parts = []
     for i in sorted(range(len(names)), key=lambda i: (i not in first, -degree[i], i)):
+        major = i in first
         name = names[i] if len(names[i]) <= LONGEST_LABEL else names[i][: LONGEST_LABEL - 1] + "…"
-        width, y = LETTER * len(name), at[i, 1]
-        right = at[i, 0] + radius[i] + 3
-        left = at[i, 0] - radius[i] - 3 - width
-        x = right if right + width < SIZE else left
-        box = (x, y - LINE / 2, x + width, y + LINE / 2)
-        if x < 0 or any(_overlap(box, other) for other in taken):
-            continue
-        taken.append(box)
-        kind = "major" if i in first else "minor"
-        anchor = "" if x == right else " end"
-        edge = x if x == right else x + width
-        parts.append(
-            f'<text class="{kind}{anchor}" x="{edge:.1f}" y="{y + 4:.1f}">{escape(name)}</text>'
-        )
+        (x, y), width, gap = at[i], LETTER * len(name), radius[i] + 3
+        for start, anchor in ((x + gap, ""), (x - gap - width, " end")):
+            box = (start, y - LINE / 2, start + width, y + LINE / 2)
+            inside = box[0] >= 0 and box[2] <= SIZE
+            if inside and not any(_overlap(box, other) for other in taken + nodes * (not major)):
+                taken.append(box)
+                edge = box[2] if anchor else start
+                kind = "major" if major else "minor"
+                parts.append(
+                    f'<text class="{kind}{anchor}" x="{edge:.1f}" y="{y + 4:.1f}">'
+                    f"{escape(name)}</text>"
+                )
+                break
     return f'<g class="names" aria-hidden="true">{"".join(parts)}</g>'
 
 

@@ -16,7 +16,7 @@ from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
 from odsymnmf.report._curve import curve
 from odsymnmf.report._graph import graph, readable_links
 from odsymnmf.report._heatmap import heat_map, legend
-from odsymnmf.report._picture import MatrixPicture, matrix_picture
+from odsymnmf.report._picture import MatrixPicture, as_memberships, matrix_picture
 from odsymnmf.report._text import bdi, checked_names, clean, count, escape, to_json
 from odsymnmf.similarity import as_similarity
 
@@ -69,7 +69,7 @@ def page(
     >>> html.splitlines()[0], "Two cliques" in html
     ('<!DOCTYPE html>', True)
     """
-    H = np.asarray(H)
+    H = as_memberships(H, A.n if isinstance(A, MatrixPicture) else None)
     label = memberships.labels(H)
     called = checked_names(names, len(H))
     picture, drawing = _pictures(A, H, called)
@@ -147,7 +147,9 @@ def _choices(label: Array, r: int) -> str:
 def _items(H: Array, label: Array, names: list[str]) -> str:
     """Return the items as JSON: flat arrays, and only the largest memberships of each."""
     k = min(TOP, H.shape[1])
-    top = np.argsort(-H, axis=1, kind="stable")[:, :k]
+    top = np.argpartition(-H, k - 1, axis=1)[:, :k]
+    largest_first = np.argsort(-np.take_along_axis(H, top, axis=1), axis=1, kind="stable")
+    top = np.take_along_axis(top, largest_first, axis=1)
     values = np.take_along_axis(H, top, axis=1)
     own = memberships.strength(H)[np.arange(len(H)), np.maximum(label, 0)]
     return to_json(

@@ -70,10 +70,8 @@ def matrix_picture(A: Any, H: ArrayLike, pixels: int = 400) -> MatrixPicture:
     """
     if pixels < 1:
         raise ValueError(f"pixels must be at least 1; got {pixels}.")
-    S, H = as_similarity(A), np.asarray(H)
-    order, edges = cluster_order(H)
-    if len(H) != S.n:
-        raise ValueError(f"A is of {S.n} items, but H has {len(H)} rows.")
+    S = as_similarity(A)
+    order, edges = cluster_order(as_memberships(H, S.n))
     p = min(S.n, pixels)
     pixel = np.empty(S.n, dtype=np.intp)
     pixel[order] = np.arange(S.n) * p // S.n
@@ -84,12 +82,20 @@ def matrix_picture(A: Any, H: ArrayLike, pixels: int = 400) -> MatrixPicture:
     return MatrixPicture(means.astype(np.float32), edges, S.n)
 
 
+def as_memberships(H: ArrayLike, n: int | None = None) -> Array:
+    """Return H as an array, once it is sure to hold the memberships of (n) items."""
+    H = np.asarray(H)
+    if H.ndim != 2 or 0 in H.shape:
+        raise ValueError(f"H must have shape (n items, r clusters); got {H.shape}.")
+    if n is not None and len(H) != n:
+        raise ValueError(f"A is of {n} items, but H has {len(H)} rows.")
+    return H
+
+
 def cluster_order(H: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the items sorted by cluster, the strongest member first, and where clusters begin."""
     label = memberships.labels(H)
-    n, r = H.shape
-    if not n * r:
-        raise ValueError(f"H must hold at least one item and one cluster; got shape {H.shape}.")
+    r = H.shape[1]
     place = np.where(label < 0, r, label)  # the unassigned last
     order = np.lexsort((-H.max(axis=1), place))
     edges = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=r + 1)[:r])])

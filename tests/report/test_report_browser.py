@@ -1,0 +1,187 @@
+"""The page in a real browser: opened from a file, used by mouse and by keyboard."""
+
+import io
+
+import numpy as np
+import pytest
+from matplotlib import image
+from report_problems import HOSTILE, hostile_page, les_miserables, make, two_cliques
+from scipy import sparse
+
+SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def report():
+    A, H, history, names = les_miserables()
+    H[3] = 0
+    facts = {"input": "graph.csv", "items": "77", "loss": "l2"}
+    return make(A, H, names, history, title="Les Misérables", facts=facts, restarts=[4])
+
+
+def pixels(page, **options):
+    return image.imread(io.BytesIO(page.screenshot(**options)), format="png")[..., :3]
+
+
+def column(page, number):
+    cells = page.locator(f"#items tbody tr > :nth-child({number})")
+    return cells.all_inner_texts()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_fits_and_is_not_blank(visit, report, size):
+    width, height = SIZES[size]
+    light = visit(report, width=width, height=height)
+    assert light.title() == "Les Misérables"
+    assert light.evaluate("document.documentElement.scrollWidth") <= width
+    shot = pixels(light)
+    assert len(np.unique(shot.reshape(-1, 3), axis=0)) > 50
+    assert shot.mean() > 0.7
+    dark = visit(report, width=width, height=height, scheme="dark")
+    assert pixels(dark).mean() < 0.3
+    # The drawings adapt too, instead of shining in the dark.
+    for drawing in (".heat", ".graph", ".curve"):
+        dark.locator(drawing).first.scroll_into_view_if_needed()
+        shot = dark.locator(drawing).first.screenshot()
+        shot = image.imread(io.BytesIO(shot), format="png")
+        assert shot[..., :3].mean() < 0.4
+        assert shot[..., :3].std() > 0.01
+
+
+def test_the_matrix_shows_what_is_similar(visit):
+    H = np.kron(np.eye(2), np.ones((10, 1)))
+    page = visit(make(np.where(H @ H.T > 0, 1.0, -1.0), H))
+    shot = page.locator(".heat").screenshot()
+    shot = image.imread(io.BytesIO(shot), format="png")
+    n = len(shot)
+    inside, outside = shot[n * 3 // 10, n * 4 // 10], shot[n * 3 // 10, n * 8 // 10]
+    assert inside[2] > inside[0] + 0.3  # blue
+    assert outside[0] > outside[2] + 0.3  # orange
+
+
+def test_search_and_choice_of_cluster(visit, report):
+    page = visit(report)
+    assert page.inner_text("#status") == "1 to 25 of 77"
+    page.fill("#query", "  VALJ")
+    assert column(page, 1) == ["Valjean"]
+    assert page.inner_text("#status") == "1 to 1 of 1"
+    page.fill("#query", "nobody of this name")
+    assert column(page, 1) == []
+    assert page.inner_text("#status") == "No item matches."
+    page.fill("#query", "")
+    page.select_option("#cluster", "2")
+    assert set(column(page, 2)) == {"2"}
+    page.click(".pick[data-cluster='-1']")
+    assert column(page, 2) == ["unassigned"]
+    assert page.evaluate("document.activeElement.id") == "cluster"
+
+
+def test_sort_by_click(visit, report):
+    page = visit(report)
+    first = [int(c) for c in column(page, 2)]
+    assert first == sorted(first)
+    header = page.locator("th:has(> [data-sort=name])")
+    page.click("[data-sort=name]")
+    up = column(page, 1)
+    assert up == sorted(up, key=str.lower)
+    assert header.get_attribute("aria-sort") == "ascending"
+    page.click("[data-sort=name]")
+    down = column(page, 1)
+    assert down == sorted(down, key=str.lower, reverse=True)
+    assert header.get_attribute("aria-sort") == "descending"
+    page.click("[data-sort=strength]")
+    strengths = [float(s) for s in column(page, 3)]
+    assert strengths == sorted(strengths, reverse=True)
+    assert header.get_attribute("aria-sort") == "none"
+    page.click("[data-sort=strength]")
+    assert column(page, 2)[0] == "unassigned"
+
+
+def test_all_by_keyboard(visit, report):
+    page = visit(report)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('class')") == "node"
+    seen = {page.inner_text("#graph-note")}
+    for key in ("ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+        seen.add(page.inner_text("#graph-note"))
+    assert len(seen) == 3
+    assert all(": cluster" in note for note in seen)
+    page.focus("#query")
+    page.keyboard.type("mme")
+    assert all("mme" in name.lower() for name in column(page, 1))
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    names = column(page, 1)
+    assert names == sorted(names, key=str.lower)
+    page.focus("#forth")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#status") == "26 to 50 of 77"
+    assert column(page, 1)[0].lower() > names[-1].lower()
+    page.keyboard.press("Space")
+    page.keyboard.press("Space")
+    assert page.inner_text("#status") == "76 to 77 of 77"
+    assert page.is_disabled("#forth")
+
+
+def test_focus_is_visible(visit, report):
+    page = visit(report)
+    page.focus("#query")
+    page.keyboard.press("Tab")
+    for _ in range(4):
+        style = "getComputedStyle(document.activeElement)"
+        assert page.evaluate(f"{style}.outlineStyle") != "none"
+        page.keyboard.press("Tab")
+
+
+def test_hostile_names_are_inert(visit):
+    page = visit(hostile_page(), width=390)
+    assert page.evaluate("document.scripts.length") == 2
+    assert page.locator("img, body b").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.title() == page.inner_text("h1") == HOSTILE[1]
+    page.fill("#query", "<img")
+    assert column(page, 1) == [HOSTILE[2]]
+    page.fill("#query", "שלום")
+    assert column(page, 1) == [HOSTILE[5]]
+
+
+def test_nothing_else_may_run_or_load(browser):
+    """The policy, not only our care with names, keeps foreign scripts out."""
+    A, H = two_cliques()
+    page = browser.new_page()
+    page.set_content(make(A, H).replace("</footer>", "</footer><script>window.x = 1</script>"))
+    assert page.evaluate("window.x") is None
+    refused = """() => new Promise(done => {
+        document.addEventListener("securitypolicyviolation", e => done(e.effectiveDirective));
+        document.body.append(Object.assign(new Image(), {src: "http://localhost/x.png"}));
+    })"""
+    assert page.evaluate(refused) == "img-src"
+    page.close()
+
+
+def test_a_hundred_thousand_items_stay_quick(visit):
+    n, r = 100_000, 20
+    rng = np.random.default_rng(0)
+    H = rng.random((n, r), dtype=np.float32) ** 8
+    html = make(sparse.csr_array((n, n)), H, [f"document-{i:06d}.txt" for i in range(n)])
+    assert len(html.encode()) < 10e6
+    page = visit(html)
+    assert page.locator("#items tbody tr").count() == 25
+    timed = """key => {
+        const start = performance.now();
+        document.querySelector(`[data-sort=${key}]`).click();
+        return performance.now() - start;
+    }"""
+    for key in ("strength", "name", "cluster"):
+        assert page.evaluate(timed, key) < 3000
+    page.fill("#query", "99999")
+    assert column(page, 1) == ["document-099999.txt"]

@@ -1,0 +1,192 @@
+import base64
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from matplotlib import image
+from report_problems import HOSTILE, hostile_page, les_miserables, make, two_cliques
+from scipy import sparse
+
+from odsymnmf.report import matrix_picture
+from odsymnmf.report._colours import palette
+from odsymnmf.report._heatmap import png
+from odsymnmf.similarity import cosine
+
+VOID = {"meta", "input", "br", "image", "rect", "circle", "path", "polyline"}
+
+
+class Reader(HTMLParser):
+    """Checks that tags close in order; gathers tags, attributes and text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.addresses, self.text = [], [], [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [v for k, v in attrs if k in ("href", "src", "action", "data")]
+        assert not [k for k, _ in attrs if k.startswith("on") or k == "style"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def data_of(html):
+    return json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def test_the_page_is_well_formed_and_points_nowhere():
+    A, H, history, names = les_miserables()
+    html = make(A, H, names, history, restarts=[2])
+    reader = Reader(html)
+    assert {a.partition(":")[0] if a[0] != "#" else "#" for a in reader.addresses} == {"#", "data"}
+    assert {"h1", "nav", "main", "svg", "table", "dl", "footer"} <= set(reader.tags)
+    assert "Courfeyrac" in "".join(reader.text)
+    assert "http" not in html.replace("http-equiv", "")
+    assert data_of(html)["names"] == names
+
+
+def test_same_input_same_page():
+    A, H, history, names = les_miserables()
+    assert make(A, H, names, history) == make(A, H, names, history)
+
+
+def test_hostile_text_stays_text():
+    html = hostile_page()
+    reader = Reader(html)
+    assert reader.tags.count("script") == 2
+    assert not {"img", "b"} & set(reader.tags)
+    html.encode("utf-8")
+    names = data_of(html)["names"]
+    assert names[:5] == HOSTILE[:5]
+    assert names[9] == names[10] == "(no name)"
+    assert max(map(len, names)) == 300
+    assert not any(c < " " for name in names for c in name)
+
+
+@pytest.mark.parametrize(
+    ("A", "H"),
+    [
+        ([[np.nan]], [[1.0]]),
+        ([[0.0]], [[0.0]]),
+        (np.zeros((4, 4)), np.zeros((4, 3))),
+        (np.where(np.eye(4), np.nan, 1.0), np.eye(4, 2)),
+        (-two_cliques()[0], two_cliques()[1]),
+        (np.ones((5, 5)), np.ones((5, 1))),
+        (np.ones((3, 3)), np.random.default_rng(0).random((3, 60))),
+        (sparse.csr_array((4, 4)), np.eye(4, 2)),
+        (cosine(np.eye(4, 3)), np.eye(4, 3)),
+        (matrix_picture(*two_cliques()), two_cliques()[1]),
+    ],
+    ids=[
+        "one item", "nothing at all", "all unassigned", "NaN diagonal", "negative", "one cluster",
+        "more clusters than items", "no links", "documents", "picture only",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("history", [[5.0], [0.0, 0.0], [1e9, 1.0, 1e-3], []])
+def test_degenerate_runs_give_a_page(A, H, history):
+    with np.errstate(all="raise"):
+        html = make(A, H, None, history)
+    Reader(html)
+    assert "nan" not in re.sub("data:image[^\"]*|name|unassigned|sha256[^']*", "", html)
+
+
+def test_unassigned_items_are_shown_as_such():
+    A, H = two_cliques()
+    H[5] = 0
+    html = make(A, H, list("abcdef"))
+    assert "6 items, 2 clusters, 1 unassigned" in html
+    assert '<option value="-1">unassigned</option>' in html
+    assert data_of(html)["cluster"] == [0, 0, 0, 1, 1, -1]
+
+
+def test_memberships_of_the_table_are_the_largest():
+    H = np.array([[0.1, 0, 0.5, 0.25, 0.3, 0.2], [0, 0, 0, 0, 0, 1 / 3]])
+    data = data_of(make(np.ones((2, 2)), H))
+    assert data["k"] == 4
+    assert data["top"][:4] == [2, 4, 3, 5]
+    assert data["values"] == [0.5, 0.3, 0.25, 0.2, 0.333, 0, 0, 0]
+
+
+def test_overlap_names_who_is_shared():
+    A, H = two_cliques()
+    html = make(A, H, ["bridge", *"bcdef"])
+    section = html[html.index("Largest overlaps") :]
+    assert "1 shared member: <bdi>bridge</bdi>" in section
+    assert "do not overlap" in make(np.eye(4), np.eye(4, 2))
+
+
+def test_a_graph_is_drawn_only_where_it_can_be_read():
+    A, H = two_cliques()
+    assert '<svg class="graph"' in make(A, H)
+    assert '<svg class="graph"' not in make(matrix_picture(A, H), H)
+    dense = np.random.default_rng(0).random((60, 60))
+    assert '<svg class="graph"' not in make(dense + dense.T, np.ones((60, 1)))
+    ring = sparse.csr_array(np.roll(np.eye(501), 1, axis=0))
+    assert '<svg class="graph"' not in make(ring + ring.T, np.ones((501, 1)))
+
+
+def test_an_item_in_two_clusters_is_a_pie():
+    A, H = two_cliques()
+    html = make(A, H, ["bridge", *"bcdef"])
+    node = re.search(r"<title>bridge: cluster 0 \(65%\), cluster 1 \(35%\)</title>.*?</g>", html)[0]
+    assert node.count("<path") == 1
+    assert html.count('class="node"') == 6
+
+
+def test_the_picture_is_a_png_that_others_read():
+    shade = np.array([[0, 1, -1], [0.5, 0, 0]])
+    data = base64.b64decode(png(shade).partition(",")[2])
+    pixels = image.imread(io.BytesIO(data), format="png")
+    assert pixels.shape == (2, 3, 4)
+    np.testing.assert_allclose(pixels[..., 3], np.abs(shade), atol=0.01)
+    assert pixels[0, 1, 2] > pixels[0, 1, 0]  # blue
+    assert pixels[0, 2, 0] > pixels[0, 2, 2]  # orange
+
+
+def test_restarts_are_marked_on_the_curve():
+    A, H = two_cliques()
+    html = make(A, H, history=[8.0, 5.0, 3.0], restarts=[2, 7])
+    assert html.count('class="restart"') == 1
+    assert "column restart accepted after 2 sweeps: 3" in html
+
+
+def test_colours_are_many_and_readable():
+    colours = palette(60)
+    assert len(set(colours)) == 60
+    assert palette(9) == colours[:9]
+    for colour in colours:
+        # Contrast of at least 3 with white and with the dark page (WCAG, graphics).
+        Y = luminance(colour)
+        assert 1.05 / (Y + 0.05) >= 3
+        assert (Y + 0.05) / (luminance("#181b21") + 0.05) >= 2.6
+
+
+def luminance(colour):
+    v = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    v = np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
+    return float(v @ [0.2126, 0.7152, 0.0722])
+
+
+def test_bad_input_is_named():
+    A, H = two_cliques()
+    with pytest.raises(ValueError, match="there are 2 names for 6 items"):
+        make(A, H, ["a", "b"])
+    with pytest.raises(ValueError, match="A is of 6 items, but H has 5 rows"):
+        make(A, H[:5])
