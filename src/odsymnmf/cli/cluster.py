@@ -84,6 +84,7 @@ INTERRUPTED = 130
 @click.pass_context
 def cluster(
     ctx: click.Context,
+    /,
     inputs: tuple[str, ...],
     format: str | None,
     symmetrize: str | None,
@@ -161,7 +162,7 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> None:
             names=names,
             title=outcome.title,
             facts=facts(outcome),
-            restarts=model.restarts_,
+            restarts=model.restarts_.tolist(),
         )
         write_run(new, names, H, report.matrix_picture(A, H), record(outcome), page)
 

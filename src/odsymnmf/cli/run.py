@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from odsymnmf.report import MatrixPicture
 
 DAMAGE = (BadZipFile, EOFError, LookupError, OSError, TypeError, ValueError, csv.Error)
+# Names that could be taken for a comment, lose blanks or break a line: these are quoted even where
+# the csv module sees no need.
+UNCLEAR = re.compile(r"^[#%\s]|\s$|[\r\n;\t]")
 # With more entries than this, H is written as an array and not as a table.
 LARGE = 2_000_000
 
@@ -54,11 +58,10 @@ def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[Any]]
     """Write a table whose first column holds names, any of which can be read back."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         plain = csv.writer(file, lineterminator="\n")
-        # Python before 3.13 does not quote a lone carriage return, though it ends a line.
         quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         plain.writerow(header)
         for row in rows:
-            (quoted if "\r" in row[0] else plain).writerow(row)
+            (quoted if UNCLEAR.search(row[0]) else plain).writerow(row)
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -90,8 +93,7 @@ def read_membership(folder: Path) -> tuple[list[str], "NDArray[Any]"]:
     record = read_record(folder)
     names = [row[0] for row in _rows(folder, "labels.csv")]
     if (folder / "membership.npz").exists():
-        with _complete(folder, "membership.npz"), np.load(folder / "membership.npz") as arrays:
-            H = np.asarray(arrays["H"], dtype=float)
+        H = _array(folder, "membership.npz", "H")
     else:
         with _complete(folder, "membership.csv"):
             H = np.array([row[1:] for row in _rows(folder, "membership.csv")], dtype=float)
@@ -103,13 +105,21 @@ def read_membership(folder: Path) -> tuple[list[str], "NDArray[Any]"]:
 
 def read_picture(folder: Path) -> "MatrixPicture":
     """Return the small picture of the matrix."""
-    import numpy as np
-
     from odsymnmf.report import MatrixPicture
 
     read_record(folder)
-    with _complete(folder, "matrix.npz"), np.load(folder / "matrix.npz") as arrays:
-        return MatrixPicture(arrays["values"], arrays["edges"], int(arrays["n"]))
+    values, edges, n = (_array(folder, "matrix.npz", key) for key in ("values", "edges", "n"))
+    with _complete(folder, "matrix.npz"):
+        if values.shape != (len(values),) * 2 or edges.ndim != 1:
+            raise ValueError(f"shapes {values.shape} and {edges.shape}")
+        return MatrixPicture(values, edges, int(n))
+
+
+def _array(folder: Path, name: str, key: str) -> "NDArray[Any]":
+    import numpy as np
+
+    with _complete(folder, name), open(folder / name, "rb") as file, np.load(file) as arrays:
+        return np.asarray(arrays[key])
 
 
 def _rows(folder: Path, name: str) -> list[list[str]]:
