@@ -98,6 +98,31 @@ def test_nobody_reads_the_output(edges, tmp_path):
     assert sorted(os.listdir(tmp_path / "run")) == FILES
 
 
+def test_a_terminal_that_knows_few_letters(tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text("Émile,東京\n東京,c\nÉmile,c\n", encoding="utf-8")
+    done = subprocess.run(
+        [*COMMAND, "cluster", path, "-r", "1", "-o", tmp_path / "run"],
+        env={**environment(), "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Émile, ??, c".encode("latin-1") in done.stdout
+
+
+@posix
+def test_a_file_name_of_any_bytes(tmp_path):
+    for name in [b"caf\xe9", b"na\xefve", b"tea"]:
+        with open(os.path.join(os.fsencode(tmp_path), name), "w") as file:
+            file.write("some words of a text")
+    done = process("cluster", tmp_path, "--text", "-r", 1, "-o", tmp_path / "run")
+    out, err = done.communicate(timeout=120)
+    assert done.returncode == 0, err
+    table = (tmp_path / "run" / "labels.csv").read_text(encoding="utf-8")
+    assert [line.split(",")[0] for line in table.splitlines()[1:]] == ["caf�", "na�ve", "tea"]
+    assert "3 items" in out
+
+
 @posix
 def test_output_to_a_full_disk(finished):
     with open("/dev/full", "w") as full:

@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Heavy imports wait inside the commands."""
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -13,4 +14,8 @@ def main() -> None:
         sys.exit('The command odsymnmf needs click: pip install "odsymnmf[cli]"')
     from odsymnmf.cli.app import app
 
+    # A name that the terminal cannot show must not undo what was done.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app(prog_name="odsymnmf")

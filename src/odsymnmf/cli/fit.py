@@ -1,6 +1,7 @@
 """From input to a fitted model, for the command cluster."""
 
 import hashlib
+import os
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,8 @@ def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
     from odsymnmf import io
 
     names, texts = io.read_texts(paths)
+    # The name of a file may be any bytes; a table holds UTF-8.
+    names = [os.fsencode(name).decode("utf-8", "replace") for name in names]
     words = TfidfVectorizer()
     try:
         X = words.fit_transform(texts)
@@ -40,7 +43,7 @@ def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
         ) from error
     fingerprint = hashlib.sha256()
     for part in (*names, *texts):
-        piece = part.encode("utf-8", "surrogatepass")
+        piece = part.encode()
         fingerprint.update(len(piece).to_bytes(8, "big") + piece)
     terms = list(words.get_feature_names_out())
     return io.Items(X, names, "text", [], features=terms), fingerprint.hexdigest()

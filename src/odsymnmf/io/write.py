@@ -193,7 +193,7 @@ def _spare_name() -> str:
 
 def _cannot_write(target: Path, error: OSError) -> OSError:
     reason = error.strerror or str(error)
-    return OSError(f"cannot write {target}: {reason}; nothing was left there")
+    return OSError(f"cannot write {target}: {reason}; make room, or choose another place")
 
 
 def _refuse_loss(target: Path, force: bool) -> None:
