@@ -148,6 +148,9 @@ def test_hostile_names_are_inert(visit):
     assert page.locator("img, body b").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.title() == page.inner_text("h1") == HOSTILE[1]
+    assert page.locator(".node").count() == len(HOSTILE)
+    page.locator(".node").first.focus()
+    assert page.inner_text("#graph-note").startswith(HOSTILE[0] + ": cluster 0")
     page.fill("#query", "<img")
     assert column(page, 1) == [HOSTILE[2]]
     page.fill("#query", "שלום")
@@ -169,7 +172,7 @@ def test_nothing_else_may_run_or_load(browser):
 
 
 def test_a_hundred_thousand_items_stay_quick(visit):
-    n, r = 100_000, 20
+    n, r = 100_000, 8
     rng = np.random.default_rng(0)
     H = rng.random((n, r), dtype=np.float32) ** 8
     html = make(sparse.csr_array((n, n)), H, [f"document-{i:06d}.txt" for i in range(n)])

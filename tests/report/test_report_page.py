@@ -78,6 +78,8 @@ def test_hostile_text_stays_text():
     assert names[9] == names[10] == "(no name)"
     assert max(map(len, names)) == 300
     assert not any(c < " " for name in names for c in name)
+    assert names[6] == "gnp.exe"  # cannot pass for "exe.png"
+    assert names[7] == HOSTILE[7]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from odsymnmf import memberships
 from odsymnmf.report._heatmap import heat_map
@@ -72,7 +73,7 @@ def overlap(H: Array, sets: list[Array], names: list[str]) -> str:
     if r == 1:
         return "<p>There is one cluster only: nothing to overlap with.</p>"
     cosine = _cosines(H)
-    shared = _shared(H, sets)
+    shared = _shared(len(H), sets)
     label = "Overlap between clusters: cosine of their memberships"
     if r <= TABLE_COLUMNS:
         note = (
@@ -97,11 +98,11 @@ def _cosines(H: Array) -> Array:
     return np.divide(D, scale, out=np.zeros_like(D), where=scale > 0)
 
 
-def _shared(H: Array, sets: list[Array]) -> Array:
-    belongs = np.zeros(H.shape, dtype=np.float32)
-    for l, items in enumerate(sets):
-        belongs[items, l] = 1
-    return (belongs.T @ belongs).round().astype(int)
+def _shared(n: int, sets: list[Array]) -> Array:
+    ends = np.cumsum([0, *map(len, sets)])
+    items = np.concatenate(sets)
+    belongs = sparse.csc_array((np.ones(len(items), dtype=int), items, ends), shape=(n, len(sets)))
+    return (belongs.T @ belongs).toarray()
 
 
 def _table(cosine: Array, shared: Array) -> str:

@@ -84,7 +84,7 @@ def _feet(sweeps: int, across: Any) -> str:
 def _ticks(low: float, high: float) -> list[float]:
     """Return about five round numbers from below ``low`` to above ``high``."""
     if not high > low:
-        low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
+        low, high = 0.5 * low, 1.5 * high or 1.0
     rough = (high - low) / 4
     unit = 10.0 ** np.floor(np.log10(rough))
     step = unit * next(s for s in (1, 2, 5, 10) if s * unit >= rough * 0.999)

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from odsymnmf.report._layout import Links, layout, links
 from odsymnmf.report._picture import cluster_order
-from odsymnmf.report._text import escape
+from odsymnmf.report._text import escape, shortened
 from odsymnmf.similarity import Gram, Similarity
 
 Array = NDArray[Any]
 
 # What can still be read: beyond it, the page shows the matrix alone.
-MOST_ITEMS, MOST_LINKS, MOST_SHARE = 500, 6000, 0.3
+MOST_ITEMS, MOST_LINKS, MOST_SHARE, ALWAYS = 500, 6000, 0.3, 200
 SIZE, MARGIN, LETTER, LINE = 520, 22, 6.3, 13
 LONGEST_LABEL = 22
 # A smaller part of a membership is not drawn.
@@ -26,7 +26,7 @@ def readable_links(A: Similarity) -> Links | None:
     if isinstance(A, Gram) or not 1 < A.n <= MOST_ITEMS:
         return None
     pairs = links(A)
-    most = min(MOST_LINKS, max(30, MOST_SHARE * A.n * (A.n - 1) / 2))
+    most = min(MOST_LINKS, max(ALWAYS, MOST_SHARE * A.n * (A.n - 1) / 2))
     return pairs if 0 < len(pairs[0]) <= most else None
 
 
@@ -110,7 +110,7 @@ def _labels(at: Array, radius: Array, degree: Array, names: list[str], first: se
     parts = []
     for i in sorted(range(len(names)), key=lambda i: (i not in first, -degree[i], i)):
         major = i in first
-        name = names[i] if len(names[i]) <= LONGEST_LABEL else names[i][: LONGEST_LABEL - 1] + "…"
+        name = shortened(names[i], LONGEST_LABEL)
         (x, y), width, gap = at[i], LETTER * len(name), radius[i] + 3
         for start, anchor in ((x + gap, ""), (x - gap - width, " end")):
             box = (start, y - LINE / 2, start + width, y + LINE / 2)

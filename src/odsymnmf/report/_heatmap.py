@@ -18,7 +18,7 @@ Array = NDArray[Any]
 # Sides of the drawing: the picture itself, and the strip of cluster colours around it.
 SIDE, STRIP, GAP = 480, 9, 4
 # Clusters narrower than this have no room for their number.
-LABEL_ROOM = 20
+LABEL_ROOM = 34
 
 
 def scale_top(values: Array) -> float:
@@ -73,11 +73,13 @@ def _mark(at: float, size: float, l: int, nobody: bool, tip: str) -> str:
 def legend(values: Array) -> str:
     """Return the colour scale in words and colours."""
     top = scale_top(values)
-    low = f"{number(-top)} or less" if np.nanmin(values, initial=0.0) < 0 else ""
+    least, most = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
+    low = number(-top) + (" or less" if least < -top else "") if least < 0 else ""
+    high = number(top) + (" or more" if most > top else "")
     return (
         '<p class="scale">'
         + (f'<span>{low}</span><span class="ramp down"></span>' if low else "")
-        + f'<span>0</span><span class="ramp"></span><span>{number(top)} or more</span></p>'
+        + f'<span>0</span><span class="ramp"></span><span>{high}</span></p>'
     )
 
 

@@ -17,7 +17,7 @@ from odsymnmf.report._curve import curve
 from odsymnmf.report._graph import graph, readable_links
 from odsymnmf.report._heatmap import heat_map, legend
 from odsymnmf.report._picture import MatrixPicture, as_memberships, matrix_picture
-from odsymnmf.report._text import bdi, checked_names, clean, count, escape, to_json
+from odsymnmf.report._text import checked_names, clean, count, escape, to_json
 from odsymnmf.similarity import as_similarity
 
 Array = NDArray[Any]
@@ -117,7 +117,8 @@ def _summary(label: Array, r: int) -> str:
 
 def _facts(facts: Mapping[str, str]) -> str:
     rows = (
-        f"<div><dt>{escape(key)}</dt><dd>{bdi(value)}</dd></div>" for key, value in facts.items()
+        f"<div><dt>{escape(clean(str(key)))}</dt><dd><bdi>{escape(clean(str(value)))}</bdi></dd></div>"
+        for key, value in facts.items()
     )
     return f'<dl class="facts">{"".join(rows)}</dl>'
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 LONGEST_NAME = 300
+LONGEST_IN_LINE = 60
+# Signs that turn the writing around: they could make "gnp.exe" look like "exe.png".
+TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
 
 def checked_names(names: Sequence[Any] | None, n: int) -> list[str]:
@@ -19,11 +22,17 @@ def checked_names(names: Sequence[Any] | None, n: int) -> list[str]:
 
 def clean(text: str) -> str:
     """Return text that any browser and encoding can show: no lone surrogates, no control signs."""
-    text = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    text = shortened(text, LONGEST_NAME)
     text = text.encode("utf-8", "replace").decode("utf-8")
     if not text.isprintable():
         text = "".join(" " if c < " " or "\x7f" <= c <= "\x9f" else c for c in text)
+        text = text.translate(TURNING)
     return text.strip() or "(no name)"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return text of at most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def escape(text: object) -> str:
@@ -31,9 +40,9 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def bdi(text: object) -> str:
-    """Return a name whose direction of writing does not reach the words around it."""
-    return f"<bdi>{escape(text)}</bdi>"
+def bdi(text: str) -> str:
+    """Return a name for running text: not too long, and its direction of writing kept inside."""
+    return f"<bdi>{escape(shortened(text, LONGEST_IN_LINE))}</bdi>"
 
 
 def to_json(value: Any) -> str:

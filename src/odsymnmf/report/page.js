@@ -79,6 +79,7 @@ function row(i) {
   const name = element("th");
   name.scope = "row";
   name.append(element("bdi", "", items.names[i]));
+  name.title = items.names[i];  // long ones are cut
   const cluster = element("td");
   const nobody = items.cluster[i] < 0;
   cluster.append(nobody
