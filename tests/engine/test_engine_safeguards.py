@@ -132,7 +132,7 @@ def test_a_dead_column_stays_dead(form, loss):
             dead.append(~sweep.H.any(axis=0))
 
         init = 2 * np.random.default_rng(seed).random((9, 4))
-        quiet(form(A), 4, loss=loss, init=init, callback=callback, max_iter=25)
+        quiet(form(A), 4, loss=loss, init=init, callback=callback, max_iter=25, restarts=0)
         dead = np.array(dead)
         assert (dead[1:] >= dead[:-1]).all()
         died += dead[-1].any()
@@ -149,7 +149,8 @@ def test_rounding_does_not_grow_into_entries(loss, init):
         H = rng.random((n, 2))
         for A in (np.ones((n, n)), H @ H.T, np.kron(np.eye(2), np.ones((n, n)))):
             for form in FORMS:
-                found = quiet(form(A), len(A) + 2, loss=loss, init=init, random_state=0)
+                options = {"loss": loss, "init": init, "restarts": 0, "random_state": 0}
+                found = quiet(form(A), len(A) + 2, **options)
                 assert found.H.max() < 1e3
 
 
@@ -225,7 +226,7 @@ def test_lone_entries_go_and_pairs_are_balanced(form, loss):
     A = symmetric(np.diag([1.0, 0.0, 4.0], k=1))
     H = np.array([[5.0, 0], [0, 0], [0, 8], [0, 0.5]])
     before = od.objective(form(A), H, loss)
-    found = od.factorize(form(A), 2, loss=loss, init=H)
+    found = od.factorize(form(A), 2, loss=loss, init=H, restarts=0)
     np.testing.assert_array_equal(found.H, [[0, 0], [0, 0], [0, 2], [0, 2]])
     assert found.objective == before == 2.0
 
