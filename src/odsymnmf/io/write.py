@@ -13,7 +13,7 @@ from pathlib import Path
 __all__ = ["check_folder", "complete_file", "complete_folder", "is_run"]
 
 RUN = "run.json"
-# What a run may hold: a folder with anything else is not replaced.
+# What a run may hold, and what file managers put there: with anything else it is not replaced.
 RUN_FILES = {
     RUN,
     "labels.csv",
@@ -21,6 +21,9 @@ RUN_FILES = {
     "membership.npz",
     "matrix.npz",
     "report.html",
+    ".DS_Store",
+    "Thumbs.db",
+    "desktop.ini",
 }
 
 
