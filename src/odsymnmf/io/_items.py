@@ -69,7 +69,14 @@ class Items:
 def bad(path: Path, problem: str, *, line: int | None = None) -> InputError:
     """Return the error; whatever stands in the file or its name, it fits on one line."""
     where = f"{path}, line {line}" if line is not None else f"{path}"
-    return InputError(" ".join(f"{where}: {problem}".split()))
+    message = " ".join(f"{where}: {problem}".split())
+    return InputError("".join(c if c.isprintable() else "?" for c in message))
+
+
+def reason(error: Exception) -> str:
+    """Return what a library says of a file; some quote half of it."""
+    text = str(error) or type(error).__name__
+    return text if len(text) <= 120 else text[:117] + "..."
 
 
 def quoted(text: str) -> str:

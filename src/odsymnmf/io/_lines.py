@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from odsymnmf.io._fields import Fields
-from odsymnmf.io._items import Array, bad
+from odsymnmf.io._items import Array, bad, reason
 from odsymnmf.io._numbers import number
 
 # Between fields, where quotes or blanks had to be taken away first: no text contains it.
@@ -118,7 +118,7 @@ def _unquoted(
     def rows() -> Iterator[str]:
         for row in body.split(b"\n"):
             text = "" if _is_skipped(row) else row.decode()
-            yield (text if delimiter else " ".join(text.split())) + "\n"
+            yield (text if delimiter else text.replace("\t", " ").strip()) + "\n"
 
     mark = (delimiter or b" ").decode()
     reader = csv.reader(rows(), delimiter=mark, skipinitialspace=True, strict=True)
@@ -126,12 +126,12 @@ def _unquoted(
     try:
         for row in reader:
             if row:
-                yield [" ".join(piece.split()).encode() for piece in row], before
+                yield [piece.strip(" \t").replace("\n", " ").encode() for piece in row], before
             before = reader.line_num
     except csv.Error as error:
         line += reader.line_num - 1
         remedy = 'put a name in quotes as a whole, and a quote in it twice ("")'
-        raise bad(path, f"the quotes do not match ({error}); {remedy}", line=line) from None
+        raise bad(path, f"the quotes do not match ({reason(error)}); {remedy}", line=line) from None
 
 
 def _split(path: Path, body: bytes, delimiter: bytes, ends: Array, lines: Sequence[int]) -> Fields:

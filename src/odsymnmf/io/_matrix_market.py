@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.io import mmread
 
-from odsymnmf.io._items import InputError, bad, quoted
+from odsymnmf.io._items import InputError, bad, quoted, reason
 from odsymnmf.io._lines import as_utf8
 from odsymnmf.io._source import refuse_promise
 
@@ -26,7 +26,7 @@ def read_mtx(path: Path, data: bytes) -> tuple[Any, list[str]]:
     try:
         matrix = mmread(io.BytesIO(data))
     except (ValueError, OverflowError) as error:
-        raise _translated(path, str(error)) from None
+        raise _translated(path, reason(error)) from None
     if layout == "array":
         return np.ascontiguousarray(matrix), []
     stored = matrix.nnz
@@ -46,7 +46,7 @@ def _refuse_bad_header(path: Path, data: bytes) -> str:
     layout, field, symmetry = words[2:]
     if layout not in LAYOUTS or field not in FIELDS or symmetry not in SYMMETRIES:
         known = "coordinate or array; real, integer or pattern; general or symmetric"
-        raise bad(path, f"the header says {' '.join(words[2:])}, known are {known}", line=1)
+        raise bad(path, f"the header says {quoted(' '.join(words[2:]))}, known are {known}", line=1)
     match = re.compile(rb"(?:[ \t]*(?:%[^\n]*)?\n)*([^\n]*)\n").match(data, len(lines[0]) + 1)
     sizes = match[1].split() if match else []
     line = 1 + data.count(b"\n", 0, match.start(1)) if match else 2
@@ -54,7 +54,11 @@ def _refuse_bad_header(path: Path, data: bytes) -> str:
         form = "rows, columns and entries" if layout == "coordinate" else "rows and columns"
         raise bad(path, f"the sizes should be {form}, as whole numbers; add them", line=line)
     if max(map(len, sizes)) > 18:
-        raise bad(path, f"{quoted(max(sizes, key=len).decode())} is too large a size", line=line)
+        raise bad(
+            path,
+            f"{quoted(max(sizes, key=len).decode())} is too large a size; correct it",
+            line=line,
+        )
     numbers = [int(size) for size in sizes]
     rows, columns = numbers[:2]
     room = len(data) - (match.end() if match else 0)

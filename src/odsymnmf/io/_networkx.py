@@ -10,7 +10,7 @@ from xml.parsers import expat
 import numpy as np
 
 from odsymnmf.io._graph import directed, without_loops
-from odsymnmf.io._items import Items, bad, quoted
+from odsymnmf.io._items import Items, bad, quoted, reason
 from odsymnmf.io._lines import as_utf8
 from odsymnmf.io._numbers import number
 from odsymnmf.io._symmetry import combined, refuse_nonfinite, similarities
@@ -59,7 +59,8 @@ def _parsed(path: Path, parser: str, text: str, **options: Any) -> Any:
         except (networkx.NetworkXError, *ERRORS) as error:
             match = re.search(r"\((\d+), \d+\)$", str(error))
             line = int(match[1]) if match else None
-            problem = "nested too deeply" if isinstance(error, RecursionError) else error
+            deep = isinstance(error, RecursionError)
+            problem = "nested too deeply" if deep else reason(error)
             remedy = "correct it, or save the graph again"
             raise bad(path, f"is no sound graph ({problem}); {remedy}", line=line) from None
 

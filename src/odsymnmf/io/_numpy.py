@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.io._items import Array, InputError, bad
+from odsymnmf.io._items import Array, InputError, bad, reason
 from odsymnmf.io._source import refuse_promise, unpacked_limit
 
 # What reading a damaged header can raise: it is a Python literal, and names a dtype.
@@ -39,7 +39,14 @@ ZIP_ERRORS = (
     ValueError,
     struct.error,
 )
-MATRIX_ERRORS = (ValueError, TypeError, IndexError, KeyError, NotImplementedError)
+MATRIX_ERRORS = (
+    ValueError,
+    TypeError,
+    IndexError,
+    KeyError,
+    NotImplementedError,
+    ZeroDivisionError,
+)
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 INDICES = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
 
@@ -56,7 +63,9 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
     """Return the sparse matrix that scipy.sparse.save_npz wrote."""
     members = _members(path, data)
     if "format" not in members or "shape" not in members:
-        raise bad(path, "is no sparse matrix; save it with scipy.sparse.save_npz")
+        raise bad(
+            path, "is no sparse matrix; save it with scipy.sparse.save_npz, a spreadsheet as CSV"
+        )
     arrays = {name: _array(path, member, name) for name, member in members.items()}
     for name in INDICES & arrays.keys():
         if arrays[name].dtype.kind not in "iu":
@@ -66,13 +75,15 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
     rows, columns = arrays["shape"].tolist()
     refuse_promise(path, rows, columns, len(data))
     try:
-        matrix = sparse.load_npz(io.BytesIO(data))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+            matrix = sparse.load_npz(io.BytesIO(data))
         if hasattr(matrix, "check_format"):
             # Indices out of range would make compiled code write where it must not.
             matrix.check_format(full_check=True)
         return sparse.csr_array(matrix)
     except MATRIX_ERRORS as error:
-        raise bad(path, f"is no sound sparse matrix ({error}); save it again") from None
+        raise bad(path, f"is no sound sparse matrix ({reason(error)}); save it again") from None
 
 
 def _members(path: Path, data: bytes) -> dict[str, bytes]:
@@ -81,14 +92,15 @@ def _members(path: Path, data: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             if sum(info.file_size for info in infos) > unpacked_limit(len(data)):
-                raise bad(path, "unpacks to far more than its size, as a zip bomb does")
+                problem = "unpacks to far more than its size, as a zip bomb does"
+                raise bad(path, f"{problem}; save it without compression")
             if any(info.compress_type not in PACKED for info in infos):
                 raise bad(path, "is packed in an unusual way; save it with scipy.sparse.save_npz")
             return {info.filename.removesuffix(".npy"): archive.read(info) for info in infos}
     except ZIP_ERRORS as error:
         if isinstance(error, InputError):
             raise
-        raise bad(path, f"is no sound .npz file ({error}); copy or save it again") from None
+        raise bad(path, f"is no sound .npz file ({reason(error)}); copy or save it again") from None
 
 
 def _array(path: Path, data: bytes, name: str) -> Array:
@@ -96,14 +108,17 @@ def _array(path: Path, data: bytes, name: str) -> Array:
     try:
         shape, is_fortran, dtype, start = _header(data)
     except HEADER_ERRORS as error:
-        raise bad(path, f"{name} has no sound .npy header ({error}); save it again") from None
+        problem = f"{name} has no sound .npy header ({reason(error)})"
+        raise bad(path, f"{problem}; save it again") from None
     if dtype.hasobject:
         raise bad(path, "holds Python objects, which are not read for safety; save numbers")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - start
     if min(shape, default=0) < 0 or promised > there:
         raise bad(path, f"its header promises {promised} bytes, but {there} follow; copy it again")
-    flat = np.frombuffer(data, dtype, math.prod(shape), start) if promised else np.empty(0, dtype)
-    return flat.reshape(shape, order="F" if is_fortran else "C")
+    try:
+        return np.ndarray(shape, dtype, data, start, order="F" if is_fortran else "C")
+    except (ValueError, TypeError) as error:
+        raise bad(path, f"has an impossible shape ({reason(error)}); save it again") from None
 
 
 def _header(data: bytes) -> tuple[tuple[int, ...], bool, Any, int]:

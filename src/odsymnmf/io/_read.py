@@ -50,7 +50,8 @@ def read(
     The format is recognised by how the file begins, then by the end of its name (.npy, .npz, .mtx,
     .graphml, .gml, .mat for CLUTO, .edges, .edgelist; .gz may follow). Any other text is an edge
     list or a table. It is a table if it has more than three columns, if its rows and columns have
-    the same names, or if it is a symmetric matrix of 3 x 3 numbers; else it is an edge list.
+    the same names, or if it is a symmetric matrix of 3 x 3 numbers; with ``features``, also if the
+    names of an edge list would be numbers with fractions. Else it is an edge list.
 
     Parameters
     ----------
@@ -106,7 +107,9 @@ def read(
     chosen = format or _recognised(path, data)
     if chosen in (None, "edges", "table"):
         rows = fields(path, data)
-        is_table = looks_like_table(rows) if chosen is None else chosen == "table"
+        is_table = (
+            looks_like_table(rows, features=features) if chosen is None else chosen == "table"
+        )
         reader = read_table if is_table else read_edges
         items = reader(rows, features=features, symmetrize=symmetrize)
     elif chosen in ("graphml", "gml"):

@@ -7,7 +7,7 @@ import stat
 import zlib
 from pathlib import Path
 
-from odsymnmf.io._items import bad
+from odsymnmf.io._items import bad, reason
 
 # A packed file may grow to this many times its size, and to this many bytes in any case. Edge lists
 # and tables of numbers shrink by a factor of 3 to 20; what grows by more is a trap, or a matrix of
@@ -56,7 +56,7 @@ def _unpack(path: Path, packed: bytes) -> bytes:
     except EOFError:
         raise bad(path, "the gzip file ends too early; copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise bad(path, f"is not a sound gzip file ({error}); copy it again") from None
+        raise bad(path, f"is not a sound gzip file ({reason(error)}); copy it again") from None
     if len(data) > limit:
         raise bad(
             path,

@@ -11,15 +11,20 @@ from odsymnmf.io._symmetry import finite_features, similarities
 CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
 
 
-def looks_like_table(fields: Fields) -> bool:
-    """Whether a text file is a table of similarities rather than an edge list.
+def looks_like_table(fields: Fields, *, features: bool) -> bool:
+    """Whether a text file is a table rather than an edge list.
 
     It is one if its columns and rows have the same names, if it has more than three columns, if it
-    is a single number, or if it is a symmetric matrix of 3 x 3 numbers.
+    is a single number, or if it is a symmetric matrix of 3 x 3 numbers. With ``features``, also if
+    names would be numbers that are not whole.
     """
     rows, width = fields.shape
+    if features and 1 < width <= 3:
+        ids = [number(fields.text(rows - 1, j)) for j in (0, 1)]
+        if any(value is not None and not value.is_integer() for value in ids):
+            return True
     if width != 3:
-        return width > 3 or (rows, width) == (1, 1)
+        return width > 3 or (rows == width == 1 and number(fields.text(0, 0)) is not None)
     top = fields.row(0)
     if rows == width and number(top[0]) is None and top[1:] == fields.column(0, 1):
         return True
@@ -75,7 +80,7 @@ def _frame(fields: Fields, features: bool) -> tuple[int, int]:
     """Return whether there is a header, and whether there is a column of names, as 0 or 1."""
     rows, width = fields.shape
     top, corner = fields.row(0), fields.text(0, 0)
-    header = rows > 1 and all(number(text) is None for text in top[1:] or top)
+    header = all(number(text) is None for text in top[1:] or top)
     left = fields.column(0, int(header))
     named = width > 1 and all(number(text) is None for text in left)
     if header and width > 1:

@@ -1,0 +1,109 @@
+"""One small graph, written in every format and in every way that its readers must understand."""
+
+import gzip
+import io
+from pathlib import Path
+
+import networkx
+import numpy as np
+from scipy import sparse
+from scipy.io import mmwrite
+
+NAMES = ["ann", "bob", "cid", "dora", "eve"]
+EDGES = [("ann", "bob", 2.0), ("ann", "cid", 0.5), ("bob", "dora", -1.0), ("dora", "eve", 3.25)]
+A = np.zeros((5, 5))
+for one, other, weight in EDGES:
+    i, j = NAMES.index(one), NAMES.index(other)
+    A[i, j] = A[j, i] = weight
+
+
+def joined(rows, mark=",", end="\n"):
+    return "".join(mark.join(map(str, row)) + end for row in rows).encode()
+
+
+def saved(save):
+    stream = io.BytesIO()
+    save(stream)
+    return stream.getvalue()
+
+
+def graph(kind=networkx.Graph):
+    G = kind()
+    G.add_nodes_from(NAMES)
+    G.add_weighted_edges_from(EDGES)
+    return G
+
+
+HEADER = ("source", "target", "weight")
+BOTH_WAYS = [*EDGES, *((b, a, w) for a, b, w in EDGES)]
+NAMED = [("", *NAMES), *((name, *row) for name, row in zip(NAMES, A.tolist(), strict=True))]
+CLUTO_ROWS = [[x for j in np.flatnonzero(row) for x in (j + 1, row[j])] for row in A]
+MTX = "%%MatrixMarket matrix {}\n% a comment\n"
+
+# Name of the file -> its bytes. Names in the file:
+WITH_NAMES = {
+    "plain.csv": joined(EDGES),
+    "header.csv": joined([HEADER, *EDGES]),
+    "windows.csv": b"\xef\xbb\xbf" + joined([HEADER, *EDGES], end="\r\n"),
+    "mac.csv": joined(EDGES, end="\r"),
+    "semicolons.csv": joined(EDGES, ";"),
+    "tabs.tsv": joined(EDGES, "\t"),
+    "blanks.txt": joined(EDGES, " "),
+    "wide.txt": joined([HEADER, *EDGES], "   ", end=" \n"),
+    "loose.csv": joined(EDGES, " , "),
+    "both_ways.csv": joined(BOTH_WAYS),
+    "comments.csv": b"# a\n\n% b\n" + joined(EDGES[:2]) + b"\n# c, d\n" + joined(EDGES[2:]),
+    "no_newline.edges": joined(EDGES).rstrip(),
+    "quoted.csv": joined((f'"{a}"', f'"{b}"', w) for a, b, w in EDGES),
+    "quoted.txt": joined(((f'"{a}"', f'"{b}"', w) for a, b, w in EDGES), " "),
+    "packed.csv.gz": gzip.compress(joined(EDGES)),
+    "table.csv": joined(NAMED),
+    "table.tsv": joined([("name", *NAMES), *NAMED[1:]], "\t"),
+    "table_of_r.txt": joined([NAMES, *NAMED[1:]], " "),
+    "only_header.csv": joined([NAMES, *A.tolist()]),
+    "only_rows.csv": joined(NAMED[1:]),
+    "packed_table.csv.gz": gzip.compress(joined(NAMED)),
+    "graph.graphml": "\n".join(networkx.generate_graphml(graph())).encode(),
+    "graph.gml": "\n".join(networkx.generate_gml(graph())).encode(),
+    "several.gml": "\n".join(networkx.generate_gml(graph(networkx.MultiGraph))).encode(),
+    "packed.gml.gz": gzip.compress("\n".join(networkx.generate_gml(graph())).encode()),
+}
+# No names in the file:
+WITHOUT_NAMES = {
+    "ids.txt": joined(((NAMES.index(a), NAMES.index(b), w) for a, b, w in EDGES), " "),
+    "ids_header.csv": joined([HEADER, *((NAMES.index(a), NAMES.index(b), w) for a, b, w in EDGES)]),
+    "table.csv": joined(A.tolist()),
+    "table.txt": joined(A.tolist(), "  "),
+    "symmetric.mtx": saved(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="symmetric")),
+    "general.mtx": saved(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="general")),
+    "array.mtx": saved(lambda f: mmwrite(f, A, symmetry="general")),
+    "half_array.mtx": saved(lambda f: mmwrite(f, A, symmetry="symmetric")),
+    "packed.mtx.gz": gzip.compress(saved(lambda f: mmwrite(f, sparse.coo_array(A)))),
+    "array.npy": saved(lambda f: np.save(f, A)),
+    "fortran.npy": saved(lambda f: np.save(f, np.asfortranarray(A))),
+    **{
+        f"{kind}.npz": saved(
+            lambda f, kind=kind: sparse.save_npz(f, sparse.coo_array(A).asformat(kind))
+        )
+        for kind in ("csr", "csc", "coo", "bsr", "dia")
+    },
+    "old.npz": saved(lambda f: sparse.save_npz(f, sparse.csr_matrix(A), compressed=False)),
+    "sparse.mat": joined([(5, 5, 8), *CLUTO_ROWS], " "),
+    "full.mat": joined([(5, 5), *A.tolist()], " "),
+}
+FORMAT_OF_ENDING = {
+    ".edges": "edges",
+    ".mtx": "mtx",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".graphml": "graphml",
+    ".gml": "gml",
+    ".mat": "cluto",
+}
+
+
+def format_of(name):
+    """Return the format that the reader should recognise."""
+    ending = Path(name.removesuffix(".gz")).suffix
+    text = "table" if "table" in name or name.startswith("only") else "edges"
+    return FORMAT_OF_ENDING.get(ending, text)

@@ -1,0 +1,367 @@
+"""Bad files, for every reader: one line that names the file, the line and the remedy."""
+
+import gzip
+import io as streams
+import os
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from io_files import WITH_NAMES, WITHOUT_NAMES, A, joined, saved
+from io_fuzz import limits
+from scipy import sparse
+
+from odsymnmf import io
+
+MTX = b"%%MatrixMarket matrix coordinate real general\n"
+ARRAY = b"%%MatrixMarket matrix array real general\n"
+# A file that each reader takes for its own.
+SOUND = {
+    "a.edges": WITH_NAMES["plain.csv"],
+    "a.csv": WITH_NAMES["table.csv"],
+    "a.mtx": WITHOUT_NAMES["general.mtx"],
+    "a.npy": WITHOUT_NAMES["array.npy"],
+    "a.npz": WITHOUT_NAMES["csr.npz"],
+    "a.graphml": WITH_NAMES["graph.graphml"],
+    "a.gml": WITH_NAMES["graph.gml"],
+    "a.mat": WITHOUT_NAMES["sparse.mat"],
+}
+BLANKS = gzip.compress(b" " * 2**24, mtime=0)
+TEXTS = [name for name in SOUND if name not in ("a.npy", "a.npz")]
+
+
+def refused(path, data=None, **options):
+    """Return the message, without the path that it must begin with."""
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(io.InputError) as caught, limits():
+        io.read(path, **options)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert len(message.splitlines()) == 1
+    # A remedy follows the problem.
+    assert re.search(r"[;?] ?", message), message
+    return message.removeprefix(str(path))
+
+
+def npy_with(**header):
+    text = repr({"descr": "<f8", "fortran_order": False} | header).encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64)
+
+
+def npz_with(**arrays):
+    sound = sparse.csr_array(A)
+    parts = {"format": b"csr", "shape": sound.shape, "_is_array": True}
+    parts |= {"data": sound.data, "indices": sound.indices, "indptr": sound.indptr}
+    return saved(lambda f: np.savez(f, **(parts | arrays)))
+
+
+def zip_of(**members):
+    stream = streams.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(f"{name}.npy", data)
+    return stream.getvalue()
+
+
+# --- what can befall any file ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("data", [b"", b"\n \n", gzip.compress(b"")])
+def test_empty(tmp_path, name, data):
+    assert "is empty" in refused(tmp_path / name, data)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_not_a_readable_file(tmp_path, name, monkeypatch):
+    path = tmp_path / name
+    assert "no such file" in refused(path)
+    path.mkdir()
+    assert "is a folder" in refused(path)
+    path.rmdir()
+    os.mkfifo(path)
+    assert "a pipe or a device" in refused(path)
+    with pytest.raises(io.InputError, match="a pipe or a device"):
+        io.read("/dev/zero")
+    path.unlink()
+    path.write_bytes(SOUND[name])
+
+    def forbidden(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    # The tests may run as root, who may read everything.
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    assert "may not be read" in refused(path)
+
+
+def test_no_permission(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("root may read everything")
+    assert "may not be read" in refused(path)
+
+
+def test_odd_paths(tmp_path):
+    with pytest.raises(io.InputError, match="is no path"):
+        io.read("a\0b")
+    with pytest.raises(io.InputError, match="cannot be read"):
+        io.read("a" * 5000)
+    with pytest.raises(io.InputError, match=r"a b\.csv: no such file"):
+        io.read("a\nb.csv")
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_truncated(tmp_path, name):
+    """Cut anywhere, a file gives items or a clear error; cut in half, an error."""
+    data = SOUND[name].rstrip()
+    if name not in ("a.edges", "a.csv"):
+        refused(tmp_path / name, data[: len(data) // 2])
+    packed = gzip.compress(data)
+    assert "ends too early" in refused(tmp_path / f"{name}.gz", packed[: len(packed) // 2])
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_gzip_bomb(tmp_path, name):
+    """A gigabyte, of zeros or of rows, in a few kilobytes."""
+    for start in (b"", gzip.compress(SOUND[name])):
+        assert "gzip bomb" in refused(tmp_path / f"{name}.gz", start + BLANKS * 64)
+    damaged = gzip.compress(SOUND[name])[:-8] + bytes(8)
+    assert "is not a sound gzip file" in refused(tmp_path / f"{name}.gz", damaged)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_encodings(tmp_path, name):
+    path, text = tmp_path / name, SOUND[name]
+    start, end = text.split(b"\n", 1)
+    latin = start + b"\n" + end.replace(b"\n", b" caf\xe9\n", 1)
+    message = refused(path, latin)
+    assert message.startswith(", line 2: byte ")
+    assert "(0xe9) is not UTF-8; save the file as UTF-8" in message
+    assert "UTF-16" in refused(path, text.decode().encode("utf-16"))
+    assert "not a text file" in refused(path, text + b"\0")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_windows_line_ends_and_byte_order_mark(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(SOUND[name])
+    expected = io.read(path)
+    path.write_bytes(b"\xef\xbb\xbf" + SOUND[name].replace(b"\n", b"\r\n"))
+    items = io.read(path)
+    assert (items.names, items.format) == (expected.names, expected.format)
+    assert abs(items.matrix - expected.matrix).max() == 0
+
+
+# --- what can befall one format --------------------------------------------------------------
+
+BAD = [
+    # edge lists
+    ("a.csv", b"a,b,1\nb,c,abc\n", r", line 2: 'abc' is not a number; "),
+    ("a.csv", b"a,b,1\nb,c,\n", r", line 2: '' is not a number; "),
+    ("a.csv", b"a;b;0,5\nb;c;1,5\n", r", line 2: '1,5' is not a number; .*decimal point"),
+    ("a.csv", b"a,b,1_0\n", r", line 1: '1_0' is not a number; "),
+    ("a.csv", b"# x\n\na,b,1\nb,c,1 2\n", r", line 4: '1 2' is not a number; "),
+    ("a.csv", b"a,b,1\nb,c\n", r", line 2: 2 fields where the lines above have 3; "),
+    ("a.csv", b"a,b\nb,c,1\n", r", line 2: 3 fields where the line above has 2; "),
+    ("a.csv", b"# x\na b\nb c d e f\n", r", line 3: 5 fields where the lines above have 2; "),
+    ("a.csv", b"a,b,1\n,c,2\n", r", line 2: no name where one is needed; "),
+    ("a.csv", b"a,b\n" + b"x" * 2000 + b",c\n", r", line 2: a huge name"),
+    ("a.csv", b"a,b,1\nb,c,nan\n", r", line 2: the value of 'b' and 'c' is nan; "),
+    ("a.csv", b"a,b,1\nb,c,-inf\n", r", line 2: the value of 'b' and 'c' is -inf; "),
+    ("a.csv", b"a,b,1e308\na,b,1e308\n", r", line 1: the value of 'a' and 'b' is inf; "),
+    ("a.txt", b"0 1\n1 2\n2 -1\n", r", line 3: the id -1 is negative; "),
+    ("a.csv", b"source,target\n", r", line 1: a header, but no edges below it; "),
+    ("a.csv", b"# nothing\n% at all\n", r": holds nothing but comments; "),
+    ("a.csv", b"alone\n", r", line 1: 1 field, but an edge has two names"),
+    ("a.edges", b"a b c d\n", r", line 1: 4 fields, but an edge has two names"),
+    ("a.csv", b'x,y\n\n"a"b,c\n', r", line 3: the quotes do not match .*; "),
+    ("a.csv", b'a,b\n"c,d\n', r", line \d: the quotes do not match .*; "),
+    # tables
+    ("a.csv", b"0,1,2,3\n1,0,2,3\n", r", line 1: 2 rows and 4 columns of numbers, but .*; "),
+    ("a.csv", b"a,b,c,d\n1,2,x,4\n1,2,3,4\n1,2,3,4\n1,2,3,4\n", r", line 2: 'x' is not a number; "),
+    ("a.csv", b",a,b\na,0,1\nb,1\n", r", line 3: 2 fields where the lines above have 3; "),
+    (
+        "a.csv",
+        b",a,b,c\na,0,1,1\nc,1,0,1\nb,1,1,0\n",
+        "line 3: row 2 is called 'c', column 2 'b'",
+    ),
+    (
+        "a.csv",
+        b",a,b,c\na,0,1,1\nb,1,0,nan\nc,1,1,0\n",
+        r", line 3: the value of 'b' and 'c' is nan",
+    ),
+    (
+        "a.csv",
+        b",a,b,c\na,0,1,1\nb,1,0,9\nc,1,1,0\n",
+        "line 3: 'b' to 'c' is 9, but",
+    ),
+    ("a.csv", b",a,b,c\n", r", line 1: names, but no numbers; "),
+    # Matrix Market
+    ("a.mtx", b"1 1 1\n", r", line 1: the header should look like .*; "),
+    ("a.mtx", MTX.replace(b"real", b"complex") + b"1 1 1\n", r", line 1: the header says 'coord"),
+    ("a.mtx", MTX, r", line 2: the sizes should be rows, columns and entries"),
+    ("a.mtx", MTX + b"% x\n2 2\n", r", line 3: the sizes should be"),
+    ("a.mtx", MTX + b"2 -2 1\n", r", line 2: the sizes should be"),
+    ("a.mtx", MTX + b"0 0 0\n", r", line 2: the matrix has no rows"),
+    ("a.mtx", MTX + b"2 2 1\n1 2 x\n", r", line 3: .*; "),
+    ("a.mtx", MTX + b"2 2 1\n1 3 1\n", r", line 3: .*; "),
+    ("a.mtx", MTX + b"2 2 1\n-1 2 1\n", r", line 3: .*; "),
+    ("a.mtx", MTX + b"2 2 2\n1 2 1\n", r": .*; "),
+    ("a.mtx", MTX + b"2 2 2\n1 2 nan\n2 1 nan\n", r": the value of '0' and '1' is nan; "),
+    ("a.mtx", MTX + b"9999999999999 9999999999999 1\n1 2 1\n", r": promises 9999999999999 x "),
+    ("a.mtx", MTX + b"3 3 9999999999999\n1 2 1\n", r", line 2: the header promises 9999999999999"),
+    ("a.mtx", MTX + b"9" * 40 + b" 1 1\n1 2 1\n", r", line 2: '99.*' is too large a size; "),
+    ("a.mtx", ARRAY + b"999999 999999\n1\n", r", line 2: the header promises 999998000001 entries"),
+    # NumPy
+    ("a.npy", b"1,2\n", r": it has no sound .npy header .*; "),
+    (
+        "a.npy",
+        npy_with(shape=(10**6, 10**6)),
+        "promises",
+    ),
+    ("a.npy", npy_with(shape=(-1, -1)), "promises"),
+    ("a.npy", npy_with(), "no sound .npy header"),
+    ("a.npy", saved(lambda f: np.save(f, np.array([[1, None]]))), "Python objects"),
+    ("a.npy", saved(lambda f: np.save(f, np.array([["a", "b"]]))), "holds values of type <U1; "),
+    ("a.npy", saved(lambda f: np.save(f, 1j * A)), "holds values of type complex128; "),
+    ("a.npy", saved(lambda f: np.save(f, A[0])), r"an array of shape \(5,\); "),
+    ("a.npy", saved(lambda f: np.save(f, A[:, :2])), "has 5 rows and 2 columns, .*--affinity"),
+    ("a.npy", saved(lambda f: np.save(f, A[:0, :0])), r"a matrix of shape \(0, 0\); "),
+    ("a.npy", saved(lambda f: np.save(f, A + np.nan)), "the value of '0' and '1' is nan; "),
+    ("a.npy", saved(lambda f: np.save(f, np.triu(A))), "'3' to '4' is 3.25, but '4' to '3' is 0"),
+    # SciPy
+    ("a.npz", b"PK\x03\x04 and so on", "is no sound .npz file"),
+    ("a.npz", saved(lambda f: np.savez(f, A)), "is no sparse matrix; "),
+    ("a.npz", npz_with(indices=np.full(8, 10**6)), "is no sound sparse matrix"),
+    ("a.npz", npz_with(indices=np.full(8, -1)), "is no sound sparse matrix"),
+    ("a.npz", npz_with(indices=np.full(8, 0.5)), "indices holds float64, not integers; "),
+    ("a.npz", npz_with(indptr=np.array([0, 9, 1, 1, 1, 8])), "is no sound sparse matrix"),
+    ("a.npz", npz_with(shape=(10**13, 10**13)), r"promises 10000000000000 x "),
+    ("a.npz", npz_with(shape=(5, 5, 5)), "its shape has not two numbers; "),
+    ("a.npz", npz_with(format=b"lil"), "is no sound sparse matrix"),
+    ("a.npz", npz_with(data=np.array([None] * 8)), "Python objects"),
+    ("a.npz", npz_with(data=np.full(8, np.nan)), "the value of '0' and '1' is nan; "),
+    ("a.npz", zip_of(format=b"", data=bytes(2**27)), "zip bomb does; "),
+    # GraphML
+    ("a.graphml", b"<graphml>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
+    ("a.graphml", b"nonsense\n", r", line 1: is no sound XML .*; "),
+    ("a.graphml", b"<?xml version='1.0'?>\n<gexf/>", r", line 2: is XML, but begins with <gexf>; "),
+    ("a.graphml", b"<graphml/>", r": is no sound graph .*; "),
+    ("a.graphml", b"<a>" * 10**5, r", line 1: .*; "),
+    ("a.graphml", b"<graphml>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),
+    # GML
+    ("a.gml", b"graph [\n  node [\n    id 0\n", r", line 4: is no sound graph .*; "),
+    ("a.gml", b"nonsense", r", line \d: is no sound graph .*; "),
+    (
+        "a.gml",
+        b"graph [\n node [ id 0 ]\n edge [ source 0 target 7 ]\n]",
+        r": is no sound graph .*; ",
+    ),
+    ("a.gml", b"graph [\n" + b"a [" * 10**5, r": is no sound graph \(nested too deeply\); "),
+    ("a.gml", b"graph [\n]", r": holds no nodes; "),
+    # CLUTO
+    ("a.mat", b"MATLAB 5.0 MAT-file, and so on", r": is a MATLAB file, not a CLUTO matrix; "),
+    ("a.mat", b"a b c\n", r", line 1: the first line of a CLUTO matrix says "),
+    ("a.mat", b"2 2 2 2\n\n\n", r", line 1: the first line of a CLUTO matrix says "),
+    ("a.mat", b"-2 2 2\n\n\n", r", line 1: the first line of a CLUTO matrix says "),
+    ("a.mat", b"2 2 1\n2 1\n", r", line 1: the first line promises 2 rows, but 1 follow; "),
+    ("a.mat", b"2 2 1\n2 1\n1\n", r", line 3: 1 values, but a row is made of pairs"),
+    ("a.mat", b"2 2 2\n2 1\n1 x\n", r", line 3: 'x' is not a number; "),
+    ("a.mat", b"2 2 2\n2 1\n3 1\n", r", line 3: 3 is no column: they are 1 to 2; "),
+    ("a.mat", b"2 2 2\n\n0 1 1 1\n", r", line 3: 0 is no column: they are 1 to 2; "),
+    ("a.mat", b"2 2 2\n-1 1\n1 1\n", r", line 2: -1 is no column: they are 1 to 2; "),
+    ("a.mat", b"2 2 2\n1.5 1\n1 1\n", r", line 2: 1.5 is no column: they are 1 to 2; "),
+    (
+        "a.mat",
+        b"2 2 5\n2 1\n1 1\n",
+        r", line 1: the first line promises 5 nonzeros, but 2 follow",
+    ),
+    ("a.mat", b"2 2 2\n2 nan\n1 nan\n", r": the value of '0' and '1' is nan; "),
+    ("a.mat", b"2 2\n0 1\n1\n", r", line 3: 1 values, but the first line promises 2 columns; "),
+    ("a.mat", b"2 9999999999999 1\n2 1\n\n", r": promises 2 x 9999999999999 entries"),
+    ("a.mat", b"9999999999999 2 1\n2 1\n\n", r": promises 9999999999999 x 2 entries"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "expected"), BAD)
+def test_bad_file(tmp_path, name, data, expected):
+    message = refused(tmp_path / name, data)
+    assert re.search(expected, message), message
+
+
+LAUGHS = "".join(f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "doctype", [f'[<!ENTITY l0 "ha">{LAUGHS}]', 'SYSTEM "file:///etc/passwd"', "[]"]
+)
+def test_entities_are_refused(tmp_path, doctype):
+    text = f"<?xml version='1.0'?>\n<!DOCTYPE graphml {doctype}>\n<graphml>&l9;</graphml>"
+    message = refused(tmp_path / "a.graphml", text.encode())
+    assert message.startswith(", line 2: document types and entities are not read; ")
+
+
+@pytest.mark.parametrize(
+    ("edge", "expected"),
+    [
+        ('<edge source="a"/>', ", line 4: an edge without target; "),
+        ('<edge source="a" target="c"/>', ", line 4: there is no node 'c'; "),
+    ],
+)
+def test_edges_to_nowhere(tmp_path, edge, expected):
+    nodes = '<node id="a"/>\n<node id="b"/>'
+    text = f'<graphml><graph edgedefault="undirected">\n{nodes}\n{edge}\n</graph></graphml>'
+    assert refused(tmp_path / "a.graphml", text.encode()).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("ending", "lines", "expected"),
+    [
+        (".rclass", b"1\n2\n", ": has 2 lines, but a.mat needs 5; "),
+        (".mat.rlabel", b"1\n2\n3\n4\n5\n6\n", ": has 6 lines, but a.mat needs 5; "),
+        (".clabel", b"caf\xe9\n", ", line 1: byte 4 (0xe9) is not UTF-8; "),
+    ],
+)
+def test_bad_files_beside_a_matrix(tmp_path, ending, lines, expected):
+    path, other = tmp_path / "a.mat", tmp_path / f"a{ending}"
+    path.write_bytes(WITHOUT_NAMES["sparse.mat"])
+    other.write_bytes(lines)
+    with pytest.raises(io.InputError) as caught:
+        io.read(path)
+    assert str(caught.value).startswith(f"{other}{expected}")
+
+
+def test_a_graph_has_no_features(tmp_path):
+    path = tmp_path / "a.gml"
+    assert "has no features; " in refused(path, WITH_NAMES["graph.gml"], features=True)
+
+
+def test_features_must_be_finite(tmp_path):
+    for name, data in {
+        "a.csv": b"x,y,z,u\n1,2,3,nan\n",
+        "a.edges": b"d,w,inf\n",
+        "a.npy": saved(lambda f: np.save(f, A * np.inf))
+        if False
+        else saved(lambda f: np.save(f, np.full((2, 3), np.inf))),
+    }.items():
+        assert "NaN or infinite" in refused(tmp_path / name, data, features=True)
+
+
+def test_without_networkx(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "networkx", None)
+    message = refused(tmp_path / "a.gml", WITH_NAMES["graph.gml"])
+    assert "pip install 'odsymnmf[graphs]'" in message
+
+
+def test_wrong_options(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(joined([("a", "b")]))
+    with pytest.raises(ValueError, match=r"format must be one of edges, table, .*; got 'excel'"):
+        io.read(path, format="excel")
+    with pytest.raises(ValueError, match="symmetrize must be one of max, mean, sum; got 'min'"):
+        io.read(path, symmetrize="min")

@@ -1,0 +1,30 @@
+"""The same graph, written in every format, reads to the same matrix and names."""
+
+import numpy as np
+import pytest
+from io_files import NAMES, WITH_NAMES, WITHOUT_NAMES, A, format_of
+from scipy import sparse
+
+from odsymnmf import io
+
+NUMBERS = ["0", "1", "2", "3", "4"]
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize(
+    ("name", "data", "names"),
+    [(name, data, NAMES) for name, data in WITH_NAMES.items()]
+    + [(name, data, NUMBERS) for name, data in WITHOUT_NAMES.items()],
+)
+def test_every_format(tmp_path, name, data, names, forced):
+    path = tmp_path / name
+    path.write_bytes(data)
+    items = io.read(path, format=format_of(name) if forced else None)
+    assert items.format == format_of(name)
+    assert items.names == names
+    assert isinstance(items.matrix, np.ndarray | sparse.csr_array)
+    np.testing.assert_array_equal(dense(items.matrix), A)
