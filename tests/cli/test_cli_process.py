@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numba
 import pytest
 from cli_problems import COMMAND, FILES, environment, process, run, write_long_fit
 
@@ -41,6 +42,35 @@ def test_without_click_the_remedy_is_named():
     done = python("import sys; sys.modules['click'] = None; import odsymnmf.cli as c; c.main()")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == 'The command odsymnmf needs click: pip install "odsymnmf[cli]"\n'
+
+
+@pytest.mark.skipif(
+    not hasattr(numba.config, "CACHE_LOCATOR_CLASSES"), reason="needs a numba that can be told so"
+)
+def test_nowhere_to_keep_compiled_code(edges, tmp_path):
+    """As in a container without a home and with a library that may not be written to."""
+    nowhere = {**environment(), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    nowhere.pop("NUMBA_CACHE_DIR", None)
+    commands = [["cluster", edges, "-r", "2", "-q", "-o", tmp_path / "run"], ["info"]]
+    cluster, info = (
+        subprocess.run([*COMMAND, *command], env=nowhere, capture_output=True, text=True)
+        for command in commands
+    )
+    assert cluster.returncode == 1
+    assert cluster.stderr.startswith("Error: numba can keep compiled code nowhere; set NUMBA_CACHE")
+    assert cluster.stderr.count("\n") == 1
+    assert info.returncode == 0
+    assert "numba cache   nowhere: set NUMBA_CACHE_DIR" in info.stdout
+
+
+def test_info_without_compiling():
+    done = subprocess.run(
+        [*COMMAND, "info"],
+        env={**environment(), "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert "numba cache   not used: NUMBA_DISABLE_JIT is set" in done.stdout
 
 
 def test_a_pipe_gets_plain_lines(edges, tmp_path):

@@ -8,6 +8,8 @@ import click
 import odsymnmf
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+# What numba says where it may write nowhere.
+NO_CACHE = "cannot cache function"
 EXTRAS = ("matplotlib", "networkx", "tqdm", "click")
 
 
@@ -55,10 +57,15 @@ def _thread_pools() -> list[str]:
 
 def _cache() -> str:
     """Say where numba keeps the compiled kernels: without a cache, each process compiles anew."""
-    from odsymnmf.kernels import l2
-
-    folder = l2.sweep.stats.cache_path
-    there = folder
+    try:
+        from odsymnmf.kernels import l2
+    except RuntimeError as error:
+        if NO_CACHE not in str(error):
+            raise
+        return "nowhere: set NUMBA_CACHE_DIR to a folder that you may write to"
+    if not hasattr(l2.sweep, "stats"):
+        return "not used: NUMBA_DISABLE_JIT is set"
+    folder = there = l2.sweep.stats.cache_path
     while not os.path.isdir(there):
         there = os.path.dirname(there)
     allowed = os.access(there, os.W_OK)
