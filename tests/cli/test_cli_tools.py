@@ -89,6 +89,7 @@ def test_plot_replaces_only_by_force(finished, tmp_path):
     assert picture.read_text() == "mine"
     assert run(*arguments, "--force").exit_code == 0
     assert picture.read_text().startswith("<?xml")
+    assert sorted(os.listdir(tmp_path)) == ["finished", "graph.csv", "picture.svg"]
     (tmp_path / "folder.svg").mkdir()
     refused(run(*arguments[:-1], tmp_path / "folder.svg", "--force"), 1, "is not a file")
 
@@ -147,10 +148,24 @@ def test_plot_of_a_run_without_history(finished, tmp_path):
     refused(result, 1, "run.json is missing or not as it was written")
 
 
-def test_plot_never_unpickles(finished, tmp_path):
-    np.savez(finished / "matrix.npz", values=np.array([print], dtype=object), edges=0, n=0)
+class Trap:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("key", ["values", "edges", "n"])
+def test_plot_never_unpickles(finished, tmp_path, key):
+    trap = np.array([Trap(tmp_path / "sprung")], dtype=object)
+    arrays = {"values": np.eye(2), "edges": np.arange(4), "n": 2, key: trap}
+    np.savez(finished / "matrix.npz", **arrays)
     result = run("plot", finished, "--kind", "matrix", "-o", tmp_path / "picture.svg")
     refused(result, 1, "matrix.npz")
+    assert not (tmp_path / "sprung").exists()
 
 
 def test_info():
