@@ -1,4 +1,4 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | fuzz | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test browser bench lint format clean
+.PHONY: demo test browser fuzz bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -28,6 +28,10 @@ browser:
 	else \
 		echo "chromium is missing: browser tests are skipped"; \
 	fi
+
+# Other damaged files every time; a failure names the seed that brings it back.
+fuzz: $(READY)
+	$(BIN)/python tests/io/io_fuzz.py --rounds $(or $(ROUNDS),100000)
 
 bench: $(READY_BENCH)
 	$(BIN)/python -m benchmarks

@@ -5,7 +5,16 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-TABLES = ["sweeps", "memory", "startup", "peers", "self_similarity", "quality", "restarts"]
+TABLES = [
+    "sweeps",
+    "memory",
+    "startup",
+    "peers",
+    "self_similarity",
+    "quality",
+    "restarts",
+    "reading",
+]
 
 
 def main() -> None:
@@ -15,7 +24,7 @@ def main() -> None:
         "--data",
         type=Path,
         default=os.environ.get("ODSYMNMF_DATA"),
-        help="directory with documents/ (default: $ODSYMNMF_DATA)",
+        help="directory with documents/ and graphs/ (default: $ODSYMNMF_DATA)",
     )
     options = parser.parse_args()
     unknown = sorted(set(options.tables) - set(TABLES))

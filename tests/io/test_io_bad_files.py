@@ -127,9 +127,9 @@ def test_truncated(tmp_path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_gzip_bomb(tmp_path, name):
-    """A gigabyte, of zeros or of rows, in a few kilobytes."""
-    for start in (b"", gzip.compress(SOUND[name])):
-        assert "gzip bomb" in refused(tmp_path / f"{name}.gz", start + BLANKS * 64)
+    """A gigabyte of blanks after a sound file, in a few kilobytes."""
+    bomb = gzip.compress(SOUND[name]) + BLANKS * 64
+    assert "gzip bomb" in refused(tmp_path / f"{name}.gz", bomb)
     damaged = gzip.compress(SOUND[name])[:-8] + bytes(8)
     assert "is not a sound gzip file" in refused(tmp_path / f"{name}.gz", damaged)
 

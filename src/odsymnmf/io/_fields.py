@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from odsymnmf.io._items import Array, InputError, bad, quoted
-from odsymnmf.io._numbers import decimals, number, parse
+from odsymnmf.io._numbers import decimals, digits, number, parse
 
 # Fields that are worked on together: few enough for the cache.
 BLOCK = 2**15
@@ -89,11 +89,14 @@ class Fields:
             start, lengths = starts[block], ends[block] - starts[block]
             # An id such as 007 is a name, and one of 19 digits may not fit.
             padded = (self._bytes[start] == ord("0")) & (lengths > 1)
-            if padded.any() or lengths.max() > 18:
+            if padded.any() or lengths.max() > 18 or lengths.min() == 0:
                 return None
-            joined, sound = self._joined(start, ends[block])
-            others = joined.translate(None, b"0123456789- ")
-            parsed = parse(joined, np.int64, len(start)) if sound and not others else None
+            parsed = digits(self._words[start], lengths) if lengths.max() <= 8 else None
+            if parsed is None:
+                joined, sound = self._joined(start, ends[block])
+                if not sound or joined.translate(None, b"0123456789- "):
+                    return None
+                parsed = parse(joined, np.int64, len(start))
             if parsed is None:
                 return None
             values[block] = parsed

@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +16,12 @@ from odsymnmf.io._numbers import number
 
 # Between fields, where quotes or blanks had to be taken away first: no text contains it.
 UNIT = b"\x1f"
+BLANKS = b" \t"
 COMMENTS = (b"#", b"%")
+# As far as the delimiter is looked for.
+LONGEST_ROW = 2**16
+# Bytes that are looked at together: few enough for the cache.
+BLOCK = 2**17
 
 
 def as_utf8(path: Path, data: bytes) -> bytes:
@@ -48,14 +54,26 @@ def fields(path: Path, data: bytes) -> Fields:
     data += b"\n" * (not data.endswith(b"\n"))
     start, line = _first_row(path, data)
     body = data[start:]
-    delimiter = _delimiter(body[: body.index(b"\n")])
-    found = _separators(body, delimiter)
-    if found is not None:
-        return _split(path, body, delimiter or b" ", found, range(line, line + len(found)))
-    rows = _unquoted(path, body, line, delimiter) if b'"' in body else _plain(body, delimiter)
-    pairs = [(UNIT.join(row), line + offset) for row, offset in rows]
-    body = b"\n".join(row for row, _ in pairs) + b"\n"
-    return _split(path, body, UNIT, _ends(body, UNIT), [at for _, at in pairs])
+    delimiter = _delimiter(body)
+    mark, lines = delimiter or b" ", range(line, line + len(body))
+    if b'"' in body:
+        bare = _without_quotes(body, mark)
+        if bare is None:
+            rows = list(_unquoted(path, body, line, delimiter))
+            return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
+        body = bare
+    for tidy in (bytes, partial(_tightened, delimiter=delimiter)):
+        text = tidy(body)
+        ends, is_regular = _ends(text, mark)
+        if is_regular and (delimiter or b"\t" not in text):
+            return _split(path, text, mark, ends, lines)
+    rows = list(_plain(body, delimiter))
+    return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
+
+
+def _regular(path: Path, rows: list[bytes], lines: list[int]) -> Fields:
+    body = b"\n".join(rows) + b"\n"
+    return _split(path, body, UNIT, _ends(body, UNIT)[0], lines)
 
 
 def _first_row(path: Path, data: bytes) -> tuple[int, int]:
@@ -76,43 +94,70 @@ def _is_skipped(row: bytes) -> bool:
     return not row or row.startswith(COMMENTS)
 
 
-def _delimiter(row: bytes) -> bytes | None:
-    bare = re.sub(rb'"[^"]*"', b"", row)
-    return next((mark for mark in (b"\t", b";", b",") if mark in bare), None)
+def _delimiter(body: bytes) -> bytes | None:
+    """Return what separates the fields of the first row, quoted ones apart; None for blanks."""
+    bare = re.sub(rb'"[^"]*"', b"", body[:LONGEST_ROW])
+    row = bare[: bare.find(b"\n")]
+    return next((mark for mark in (b"\t", b";", b",") if mark in row), None)
 
 
-def _separators(body: bytes, delimiter: bytes | None) -> Array | None:
-    """Return where fields end; None if something must be taken away from the text first.
+def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
+    """Return where fields end, and whether all else belongs to them.
 
-    That is: quotes, comments, empty lines, blanks around fields.
+    It does not where there are comments, empty lines or blanks around fields.
     """
-    if b'"' in body or (not delimiter and b"\t" in body) or body.startswith(b" "):
+    # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
+    dtype = np.int32 if len(body) < 2**31 else np.int64
+    pieces, is_regular = [], not body.startswith(b" ")
+    for start in range(0, len(body), BLOCK):
+        text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
+        is_blank, is_newline = text == ord(" "), text == ord("\n")
+        is_end = is_newline | (text == ord(mark))
+        pieces.append((np.flatnonzero(is_end[:BLOCK]) + start).astype(dtype))
+        is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
+        odd = is_newline[:-1] & is_skipped[1:]
+        odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
+        is_regular = is_regular and not odd.any()
+    return np.concatenate(pieces), is_regular
+
+
+def _tightened(body: bytes, delimiter: bytes | None) -> bytes:
+    """Return the text with blanks taken away around fields, up to a few each."""
+    mark = delimiter or b" "
+    body = body.lstrip(b" ") if delimiter else body.replace(b"\t", b" ").lstrip(b" ")
+    for _ in range(3):
+        for end in (mark, b"\n"):
+            body = body.replace(b" " + end, end).replace(end + b" ", end)
+    return body
+
+
+def _without_quotes(body: bytes, mark: bytes) -> bytes | None:
+    """Return the text without its quotes, if they enclose whole fields and protect nothing."""
+    if any(piece in body for piece in (b'""', b'"#', b'"%')):
         return None
     text = np.frombuffer(body, dtype=np.uint8)
-    ends = _ends(body, delimiter or b" ")
-    before, after = text[ends - 1], text[ends[:-1] + 1]
-    after_line = after[text[ends[:-1]] == ord("\n")]
-    if (before == ord(" ")).any() or (after == ord(" ")).any():
+    quotes = np.flatnonzero(text == ord('"'))
+    if len(quotes) % 2:
         return None
-    if any((after_line == mark).any() for mark in b"\n#%"):
-        return None
-    return ends
+    opening, closing = quotes[0::2], quotes[1::2]
+    ends, _ = _ends(body, mark)
+    before = text[opening[opening > 0] - 1]
+    after = text[closing + 1]
+    around = np.concatenate([before, after])
+    is_whole = bool(((around == ord(mark)) | (around == ord("\n"))).all())
+    is_bare = np.array_equal(np.searchsorted(ends, opening), np.searchsorted(ends, closing))
+    return body.replace(b'"', b"") if is_whole and is_bare else None
 
 
-def _ends(body: bytes, delimiter: bytes) -> Array:
-    text = np.frombuffer(body, dtype=np.uint8)
-    return np.flatnonzero((text == ord(delimiter)) | (text == ord("\n")))
-
-
-def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[list[bytes], int]]:
+def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[bytes, int]]:
     for offset, row in enumerate(body.split(b"\n")):
         if not _is_skipped(row):
-            yield [piece.strip() for piece in row.split(delimiter)], offset
+            yield UNIT.join(piece.strip(BLANKS) for piece in row.split(delimiter)), offset
 
 
 def _unquoted(
     path: Path, body: bytes, line: int, delimiter: bytes | None
-) -> Iterator[tuple[list[bytes], int]]:
+) -> Iterator[tuple[bytes, int]]:
     """Read as CSV: names in quotes may hold delimiters, quotes (twice) and line ends."""
 
     def rows() -> Iterator[str]:
@@ -120,13 +165,15 @@ def _unquoted(
             text = "" if _is_skipped(row) else row.decode()
             yield (text if delimiter else text.replace("\t", " ").strip()) + "\n"
 
-    mark = (delimiter or b" ").decode()
-    reader = csv.reader(rows(), delimiter=mark, skipinitialspace=True, strict=True)
+    reader = csv.reader(
+        rows(), delimiter=(delimiter or b" ").decode(), skipinitialspace=True, strict=True
+    )
     before = 0
     try:
         for row in reader:
             if row:
-                yield [piece.strip(" \t").replace("\n", " ").encode() for piece in row], before
+                fields = [piece.strip(" \t").encode() for piece in row]
+                yield UNIT.join(fields).replace(b"\n", b" "), before
             before = reader.line_num
     except csv.Error as error:
         line += reader.line_num - 1
@@ -145,7 +192,7 @@ def _split(path: Path, body: bytes, delimiter: bytes, ends: Array, lines: Sequen
         is_text = all(number(word.decode()) is None for word in words)
         if odd == 1 and widths[1] == width + 1 and is_text:
             body = delimiter + body
-            framed = _split(path, body, delimiter, _ends(body, delimiter), lines)
+            framed = _split(path, body, delimiter, _ends(body, delimiter)[0], lines)
             return replace(framed, corner_added=True)
         raise bad(
             path,

@@ -51,7 +51,7 @@ def read(
     .graphml, .gml, .mat for CLUTO, .edges, .edgelist; .gz may follow). Any other text is an edge
     list or a table. It is a table if it has more than three columns, if its rows and columns have
     the same names, or if it is a symmetric matrix of 3 x 3 numbers; with ``features``, also if the
-    names of an edge list would be numbers with fractions. Else it is an edge list.
+    names of an edge list would be numbers such as 1.5 or -2. Else it is an edge list.
 
     Parameters
     ----------

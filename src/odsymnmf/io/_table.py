@@ -16,18 +16,22 @@ def looks_like_table(fields: Fields, *, features: bool) -> bool:
 
     It is one if its columns and rows have the same names, if it has more than three columns, if it
     is a single number, or if it is a symmetric matrix of 3 x 3 numbers. With ``features``, also if
-    names would be numbers that are not whole.
+    the names of an edge list would be numbers such as 1.5 or -2.
     """
     rows, width = fields.shape
     if features and 1 < width <= 3:
-        ids = [number(fields.text(rows - 1, j)) for j in (0, 1)]
-        if any(value is not None and not value.is_integer() for value in ids):
+        ids = fields.row(rows - 1)[:2]
+        if any(number(text) is not None and not text.isdecimal() for text in ids):
             return True
-    if width != 3:
-        return width > 3 or (rows == width == 1 and number(fields.text(0, 0)) is not None)
     top = fields.row(0)
-    if rows == width and number(top[0]) is None and top[1:] == fields.column(0, 1):
+    if width == 1 or width > 3:
+        return width > 3 or (rows == 1 and number(top[0]) is not None)
+    # Of two rows, the names alone would also fit "a,b" above "b,c".
+    is_corner = top[0].lower() in CORNERS or (width == 3 and number(top[0]) is None)
+    if rows == width and is_corner and top[1:] == fields.column(0, 1):
         return True
+    if width == 2:
+        return False
     first = rows - 3
     if first not in (0, 1) or (first and any(number(text) is not None for text in top)):
         return False

@@ -42,8 +42,8 @@ def read_texts(paths: Name | Iterable[Name]) -> tuple[list[str], list[str]]:
     for path in given:
         if path.is_dir():
             found = sorted(file for file in path.rglob("*") if _is_text(file, path))
-            base = path if len(given) == 1 else Path()
-            names += [file.relative_to(base).as_posix() for file in found]
+            alone = len(given) == 1
+            names += [(file.relative_to(path) if alone else file).as_posix() for file in found]
             files += found
         else:
             names.append(path.as_posix())

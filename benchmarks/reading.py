@@ -1,0 +1,66 @@
+"""How long a large edge list takes to read, beside pandas, which only splits it into columns."""
+
+import csv
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from benchmarks import problems
+from benchmarks.timing import minima, table
+from odsymnmf import io
+
+GOAL = "< 3 x pandas.read_csv"
+
+
+def names(n: int, seed: int = 0) -> list[str]:
+    """Return words and phrases, all different."""
+    rng = np.random.default_rng(seed)
+    syllables = np.array([a + b for a in "bdfklmnprstvz" for b in "aeiou"])
+    words = rng.choice(syllables, (n, 5)).tolist()
+    lengths = rng.integers(1, 6, size=n).tolist()
+    return [
+        f"{''.join(word[:size])} {k:x}"
+        for k, (word, size) in enumerate(zip(words, lengths, strict=True))
+    ]
+
+
+def graph(data: Path | None) -> tuple[str, Any]:
+    """Return the thesaurus of the data directory, without one a planted graph of its size."""
+    path = data / "graphs" / "moby_thesaurus.npz" if data else None
+    if path and path.exists():
+        return "moby_thesaurus", sparse.load_npz(path)
+    return "planted graph", problems.shuffled(*problems.planted(100_000, 3_600_000, 50))[0]
+
+
+def rows(data: Path | None) -> Iterator[tuple[str, str, str]]:
+    title, A = graph(data)
+    half = sparse.triu(A, k=1).tocoo()
+    words = pd.Index(names(A.shape[0]))
+    ids = pd.DataFrame({"source": half.row, "target": half.col})
+    named = pd.DataFrame({"source": words[half.row], "target": words[half.col]})
+    weights = np.random.default_rng(0).integers(1, 10**4, size=half.nnz) / 10**4
+    files = {
+        "ids": ids,
+        "ids and weights": ids.assign(weight=weights),
+        "names": named,
+        "names and weights": named.assign(weight=weights),
+        "names in quotes": named,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.csv"
+        for what, frame in files.items():
+            quoting = csv.QUOTE_NONNUMERIC if "quotes" in what else csv.QUOTE_MINIMAL
+            frame.to_csv(path, index=False, quoting=quoting)
+            assert io.read(path).matrix.nnz == 2 * half.nnz
+            ours, pandas = minima(lambda: io.read(path), lambda: pd.read_csv(path), repeats=3)
+            case = f"{title}, {half.nnz:,} edges, {what}, {path.stat().st_size / 1e6:.0f} MB"
+            yield case, GOAL, f"{ours / pandas:.2f}"
+
+
+def main(data: Path | None) -> None:
+    table("Reading an edge list", ["case", "goal", "measured"], rows(data))
