@@ -130,6 +130,8 @@ def test_all_by_keyboard(visit, report):
     page.keyboard.press("Space")
     assert page.inner_text("#status") == "76 to 77 of 77"
     assert page.is_disabled("#forth")
+    page.click("#back")
+    assert page.inner_text("#status") == "51 to 75 of 77"
 
 
 def test_focus_is_visible(visit, report):
@@ -155,6 +157,21 @@ def test_hostile_names_are_inert(visit):
     assert column(page, 1) == [HOSTILE[2]]
     page.fill("#query", "שלום")
     assert column(page, 1) == [HOSTILE[5]]
+
+
+@pytest.mark.parametrize(
+    ("A", "H", "shown"),
+    [
+        ([[np.nan]], [[1.0]], ["0"]),
+        (np.zeros((3, 3)), np.zeros((3, 2)), ["unassigned"] * 3),
+        (np.ones((3, 3)), np.eye(3, 60, 57), ["57", "58", "59"]),
+    ],
+    ids=["one item", "all unassigned", "60 clusters"],
+)
+def test_degenerate_runs_open(visit, A, H, shown):
+    page = visit(make(A, H), width=390)
+    assert column(page, 2) == shown
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_nothing_else_may_run_or_load(browser):

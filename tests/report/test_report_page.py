@@ -130,7 +130,7 @@ def test_overlap_names_who_is_shared():
     A, H = two_cliques()
     html = make(A, H, ["bridge", *"bcdef"])
     section = html[html.index("Largest overlaps") :]
-    assert "1 shared member: <bdi>bridge</bdi>" in section
+    assert "1 shared member: <bdi>bridge</bdi></span>" in section
     assert "do not overlap" in make(np.eye(4), np.eye(4, 2))
 
 

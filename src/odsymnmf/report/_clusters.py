@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf import memberships
 from odsymnmf.report._heatmap import heat_map
 from odsymnmf.report._picture import MatrixPicture
 from odsymnmf.report._text import bdi, count, number
@@ -84,9 +83,7 @@ def overlap(H: Array, sets: list[Array], names: list[str]) -> str:
     else:
         off = cosine - np.diag(np.full(r, np.nan))
         note = "The shade is the cosine of the columns of H, cluster by cluster."
-        shown = heat_map(
-            MatrixPicture(off.astype(np.float32), np.arange(r + 1), r), label, "column"
-        )
+        shown = heat_map(MatrixPicture(off.astype(np.float32), np.arange(r + 1), r), label)
     listed = _strongest(cosine, shared, H, sets, names)
     return f'<p class="note">{note}</p><div class="pair">{shown}{listed}</div>'
 
@@ -143,8 +140,3 @@ def _strongest(cosine: Array, shared: Array, H: Array, sets: list[Array], names:
     if not items:
         return "<p>The clusters do not overlap: no item is in two of them.</p>"
     return f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(items)}</ul></div>'
-
-
-def sets_of(H: Array) -> list[Array]:
-    """Return the overlapping sets of the page: memberships of at least half the item's largest."""
-    return memberships.overlapping_sets(H, 0.5)

@@ -29,11 +29,6 @@ def palette(r: int) -> tuple[str, ...]:
     return tuple(colours)
 
 
-def luminance(colour: str) -> float:
-    """Return the relative luminance (WCAG) of "#rrggbb"."""
-    return float(_linear(colour) @ [0.2126, 0.7152, 0.0722])
-
-
 def _candidates() -> Array:
     """Colours of middling lightness, whose contrast with white and near-black is at least 3."""
     L, C, hue = np.meshgrid(

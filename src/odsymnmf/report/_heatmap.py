@@ -33,7 +33,7 @@ def shades(values: Array) -> Array:
     return np.sign(clipped) * np.sqrt(np.abs(clipped))
 
 
-def heat_map(picture: MatrixPicture, label: str, what: str) -> str:
+def heat_map(picture: MatrixPicture, label: str, what: str = "") -> str:
     """Return the picture as SVG. Its background is transparent, for light and dark pages."""
     start = STRIP + GAP
     whole = SIDE + start
@@ -48,7 +48,7 @@ def heat_map(picture: MatrixPicture, label: str, what: str) -> str:
         if a < b:
             nobody = l == len(picture.edges) - 1
             name = "unassigned" if nobody else f"cluster {l}"
-            tip = f"<title>{name}: {count(b - a, what)}</title>"
+            tip = f"<title>{name}{': ' + count(b - a, what) if what else ''}</title>"
             marks.append(_mark(start + a * scale, (b - a) * scale, l, nobody, tip))
     return (
         f'<svg class="heat" viewBox="0 0 {whole} {whole}" role="img" aria-label="{label}">'

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from odsymnmf import memberships
-from odsymnmf.report._clusters import clusters, overlap, sets_of
+from odsymnmf.report._clusters import clusters, overlap
 from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
 from odsymnmf.report._curve import curve
 from odsymnmf.report._graph import graph, readable_links
@@ -73,7 +73,7 @@ def page(
     label = memberships.labels(H)
     called = checked_names(names, len(H))
     picture, drawing = _pictures(A, H, called)
-    sets = sets_of(H)
+    sets = memberships.overlapping_sets(H, 0.5)
     style = _file("page.css") + _colours(H.shape[1])
     script = _file("page.js")
     return Template(_file("page.html")).substitute(
@@ -104,8 +104,11 @@ def _pictures(A: Any, H: Array, names: list[str]) -> tuple[MatrixPicture, str]:
     pairs = readable_links(S)
     if pairs is None:
         return picture, ""
+    shown = count(len(pairs[0]), "link")
+    if np.nanmin(picture.values) < 0:
+        shown += "; negative similarities are not drawn"
     return picture, Template(_file("graph.html")).substitute(
-        graph=graph(pairs, H, names), links=count(len(pairs[0]), "link")
+        graph=graph(pairs, H, names), links=shown
     )
 
 

@@ -123,10 +123,10 @@ def _dense_sums(S: Dense, pixel: Array, p: int) -> Array:
 
 
 def _sparse_sums(S: Sparse, pixel: Array, p: int) -> Array:
-    items = np.repeat(pixel, np.diff(S.A.indptr))
+    rows = np.repeat(pixel.astype(np.int32), np.diff(S.A.indptr))
     sums = np.zeros(p * p)
     for b in blocks(S.A.nnz, BLOCK_ENTRIES):
-        places = items[b] * p + pixel[S.A.indices[b]]
+        places = rows[b].astype(np.intp) * p + pixel[S.A.indices[b]]
         sums += np.bincount(places, weights=S.A.data[b], minlength=p * p)
     return sums.reshape(p, p)
 
