@@ -31,6 +31,8 @@ Method = Callable[[int], tuple[Any, Any]]
 SWEEPS = [1, 2, 3, 5, 8, 13, 21, 34, 55]
 # Seconds after which a method gets no more sweeps.
 LIMIT = 1.5
+# A random start may lead to a poor minimum: one says little.
+RANDOM = 7
 
 
 def error(A: Any, W: Any, V: Any) -> float:
@@ -54,8 +56,8 @@ def curve(A: Any, method: Method) -> list[tuple[float, float]]:
     return points
 
 
-def first_at(points: list[tuple[float, float]], target: float) -> float | None:
-    return next((took for took, value in points if value <= target), None)
+def first_at(points: list[tuple[float, float]], target: float) -> float:
+    return next((took for took, value in points if value <= target), np.inf)
 
 
 def ours(A: Any, r: int, start: Any) -> Method:
@@ -167,22 +169,30 @@ def cases() -> Iterator[tuple[str, Any, int]]:
     yield f"sparse, n = 20,000, {A.nnz:,} stored, r = 20", A, 20
 
 
-def compare(A: Any, r: int, start: Any, share: tuple[float, ...]) -> Iterator[list[str]]:
-    """Yield a row per system: its time to each share of the best explained energy, by ours."""
-    curves = {name: curve(A, method) for name, method in methods(A, r, start).items()}
-    energy = error(A, np.zeros((A.shape[0], 1)), np.zeros((A.shape[0], 1)))
-    best = energy - min(value for points in curves.values() for _, value in points)
+def compare(A: Any, r: int, starts: list[Any], share: tuple[float, ...]) -> Iterator[list[str]]:
+    """Yield a row per system: its time to each share of the best explained energy, by ours.
+
+    Of several starts the median counts, and from how many the last share was reached.
+    """
+    curves: dict[str, list[list[tuple[float, float]]]] = {}
+    for start in starts:
+        for name, method in methods(A, r, start).items():
+            curves.setdefault(name, []).append(curve(A, method))
+    nothing = np.zeros((A.shape[0], 1))
+    energy = error(A, nothing, nothing)
+    best = energy - min(value for runs in curves.values() for run in runs for _, value in run)
     times = {
-        name: [first_at(points, energy - part * best) for part in share]
-        for name, points in curves.items()
+        name: np.array([[first_at(run, energy - part * best) for part in share] for run in runs])
+        for name, runs in curves.items()
     }
+    mine = np.median(times["odsymnmf"], axis=0)
     for name, measured in times.items():
         cells = [
-            "not reached" if took is None else "-" if mine is None else f"{took / mine:.1f}"
-            for took, mine in zip(measured, times["odsymnmf"], strict=True)
+            "not reached" if np.isinf(took) else f"{took / own:.1f}"
+            for took, own in zip(np.median(measured, axis=0), mine, strict=True)
         ]
-        explained = (energy - min(value for _, value in curves[name])) / best
-        yield [name, *cells, f"{100 * explained:.2f} %"]
+        reached = np.isfinite(measured[:, -1]).sum()
+        yield [name, *cells, f"{reached} of {len(starts)}"]
 
 
 def clusters() -> Iterator[list[str]]:
@@ -211,14 +221,19 @@ def clusters() -> Iterator[list[str]]:
 def main(data: Path | None) -> None:
     warnings.simplefilter("ignore")
     share = (0.99, 0.999)
-    header = ["system", "time to 99 %, by ours", "to 99.9 %, by ours", "best explained energy"]
+    header = ["system", "time to 99 %, by ours", "to 99.9 %, by ours", "starts that reached it"]
     for name, A, r in cases():
-        rng = np.random.default_rng(0)
-        for kind in (init.random, init.spectral):
-            start = kind(as_similarity(A), r, rng)
-            title = f"All from one {kind.__name__} start: {name}"
-            table(title, header, compare(A, r, start, share))
-        table(f"Each from its own best start: {name}", header, compare(A, r, None, share))
+        S, rng = as_similarity(A), np.random.default_rng(0)
+        starts = {
+            f"one of {RANDOM} random starts, the median": [
+                init.random(S, r, rng) for _ in range(RANDOM)
+            ],
+            "one greedy start": [init.greedy(S, r, l1=False, upper=np.inf)],
+            "one spectral start": [init.spectral(S, r, rng)],
+        }
+        for kind, given in starts.items():
+            table(f"All from {kind}: {name}", header, compare(A, r, given, share))
+        table(f"Each from its own best start: {name}", header, compare(A, r, [None], share))
     table(
         "Clusters of the sparse graph",
         ["system", "time, by ours", "NMI with the planted groups"],

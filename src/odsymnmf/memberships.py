@@ -189,6 +189,9 @@ def supporting_pairs(
     (array([0]), array([1.]))
     """
     H = _as_memberships(H).astype(np.float64, copy=False)
+    for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
+        if not 0 <= number < size:
+            raise ValueError(f"{name}={number} does not exist; H has {size}, from 0 on.")
     residual = _row(_similarity_of(A, H), item) - H @ H[item]
     without = residual + H[item, cluster] * H[:, cluster]
     p = _power(loss)

@@ -151,7 +151,7 @@ def test_an_interrupted_sweep_is_undone(monkeypatch, form, loss, diagonal):
     X = documents(3, n=32)
     A = form(X if form is similarity.gram else X @ X.T)
     monkeypatch.setattr(losses, "BLOCK", 8)
-    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 8)
+    monkeypatch.setattr(similarity.kinds, "BLOCK_ENTRIES", 8)
     monkeypatch.setattr(similarity.Sparse, "item_blocks", lambda self: similarity.blocks(self.n, 8))
     options = {"loss": loss, "diagonal": diagonal, "tol": 0, "restarts": 0}
     expected = quiet(A, 3, max_iter=2, **options)

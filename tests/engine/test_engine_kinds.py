@@ -117,7 +117,7 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
     H = 0.1 + np.random.default_rng(0).random((90, 4))
     expected = swept(as_kind("sparse", X), H, loss, diagonal, count=12)
     monkeypatch.setattr(losses, "BLOCK", size)
-    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 90 * size)
+    monkeypatch.setattr(similarity.kinds, "BLOCK_ENTRIES", 90 * size)
     found = swept(as_kind(kind, X), H, loss, diagonal, count=12)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * expected.max())
 
@@ -127,7 +127,7 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
 def test_blocks_do_not_matter_to_the_greedy_start(monkeypatch, loss, kind):
     X = documents(9, n=30, twins=False)
     expected = quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H
-    monkeypatch.setattr(similarity, "BLOCK_ENTRIES", 70)
+    monkeypatch.setattr(similarity.kinds, "BLOCK_ENTRIES", 70)
     np.testing.assert_array_equal(quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H, expected)
 
 
@@ -138,7 +138,7 @@ def big_sparse(n=20000):
     return A + A.T
 
 
-@pytest.mark.parametrize("init", ["greedy", "random", "zero"])
+@pytest.mark.parametrize("init", ["greedy", "random", "zero", "spectral", "nndsvd"])
 def test_same_bits_for_any_number_of_threads(init):
     A = big_sparse()
     for loss, diagonal in LOSSES:

@@ -155,3 +155,7 @@ def test_errors():
         supporting_pairs(H, np.eye(2), 0, 0)
     with pytest.raises(ValueError, match="loss='l3' is not known"):
         supporting_pairs(H, np.eye(3), 0, 0, loss="l3")
+    with pytest.raises(ValueError, match="item=3 does not exist; H has 3"):
+        supporting_pairs(H, np.eye(3), 3, 0)
+    with pytest.raises(ValueError, match="cluster=-1 does not exist"):
+        supporting_pairs(H, np.eye(3), 0, -1)
