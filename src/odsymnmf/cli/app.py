@@ -6,15 +6,13 @@ from typing import Any
 import click
 
 import odsymnmf
-from odsymnmf.cli.cluster import cluster
+from odsymnmf.cli.cluster import INTERRUPTED, cluster
 from odsymnmf.cli.completion import completion
 from odsymnmf.cli.info import NO_CACHE, info
 from odsymnmf.cli.plot import plot
 from odsymnmf.cli.reproduce import reproduce
 from odsymnmf.cli.score import score
 from odsymnmf.cli.text import one_line
-
-INTERRUPTED = 130
 
 
 class Commands(click.Group):

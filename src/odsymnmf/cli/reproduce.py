@@ -2,6 +2,8 @@
 
 import click
 
+from odsymnmf.cli.cluster import INTERRUPTED
+
 
 @click.command(
     short_help="Make a table or figure of the paper anew.",
@@ -18,4 +20,4 @@ def reproduce(ctx: click.Context, /, arguments: tuple[str, ...]) -> None:
         main(arguments)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
-        ctx.exit(130)
+        ctx.exit(INTERRUPTED)
