@@ -13,6 +13,7 @@ import pytest
 from cli_problems import COMMAND, FILES, environment, process, run, write_long_fit
 
 from odsymnmf import estimators, kernels
+from odsymnmf.cli import cluster
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
@@ -118,6 +119,14 @@ def test_a_terminal_gets_a_bar(edges, tmp_path):
     assert "objective=" not in out
 
 
+def test_what_is_shown(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", sys.stdout)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert [cluster._verbose(quiet) for quiet in (True, False)] == [0, 1]
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert cluster._verbose(False) == 2
+
+
 def test_nobody_reads_the_output(edges, tmp_path):
     done = process("cluster", edges, "-r", 3, "-o", tmp_path / "run")
     done.stdout.close()
@@ -212,6 +221,25 @@ def test_ctrl_c_saves_the_last_sweep(tmp_path):
     assert f"interrupted: the last complete sweep ({sweeps}) is in {folder}" in err
     assert f"interrupted after {sweeps} sweep" in out
     assert sorted(os.listdir(tmp_path)) == ["graph.csv", "run"]
+
+
+@posix
+def test_kill_while_writing_leaves_nothing(edges, tmp_path):
+    """The process is told to end when the first file is there."""
+    code = (
+        "import os, signal, sys\n"
+        "from odsymnmf.cli import main, run\n"
+        "def write_run(folder, *arguments):\n"
+        "    (folder / 'labels.csv').write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "run.write_run = write_run\n"
+        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
+        "main()\n"
+    )
+    done = python(code)
+    assert done.returncode == 143
+    assert "Traceback" not in done.stderr
+    assert os.listdir(tmp_path) == ["graph.csv"]
 
 
 # Signals at a chosen moment, in this process

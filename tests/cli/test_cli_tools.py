@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,8 @@ from cli_problems import FILES, refused, run
 
 import odsymnmf
 from odsymnmf.cli import info
+from odsymnmf.cli.app import app
+from odsymnmf.cli.cluster import FORMATS
 
 ROOT = Path(__file__).parents[2]
 
@@ -226,3 +229,14 @@ def test_the_wheel_holds_the_command_and_the_page(tmp_path):
     }
     assert {"odsymnmf/report/page.html", "odsymnmf/cli/cluster.py"} <= ours
     assert ours <= names
+
+
+def test_the_page_on_the_command_line_names_what_there_is():
+    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    known = {
+        name for command in app.commands.values() for p in command.params for name in p.opts
+    } | {"--help"}
+    assert {*re.findall(r"--[a-z][a-z-]+", text)} <= known
+    assert {*re.findall(r"^(?:eval ..)?odsymnmf (\w+)", text, re.MULTILINE)} <= {*app.commands}
+    for name in FORMATS:
+        assert f"`{name}`" in text

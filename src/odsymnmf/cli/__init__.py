@@ -1,6 +1,7 @@
 """The command line: parse, call, print. Heavy imports wait inside the commands."""
 
 import io
+import signal
 import sys
 
 __all__ = ["main"]
@@ -18,4 +19,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    # Who is told to end by a batch system leaves nothing half-written either.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     app(prog_name="odsymnmf")

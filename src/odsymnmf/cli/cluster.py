@@ -2,6 +2,7 @@
 
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,7 @@ def _verbose(quiet: bool) -> int:
     """Return what the estimator is to show: nothing, a bar, or a line now and then."""
     if quiet:
         return 0
-    return 1 if sys.stderr.isatty() else 2
+    return 1 if sys.stderr.isatty() and find_spec("tqdm") else 2
 
 
 def _save(outcome: "Outcome", folder: Path, force: bool) -> None:
