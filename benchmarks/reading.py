@@ -57,7 +57,7 @@ def rows(data: Path | None) -> Iterator[tuple[str, str, str]]:
             quoting = csv.QUOTE_NONNUMERIC if "quotes" in what else csv.QUOTE_MINIMAL
             frame.to_csv(path, index=False, quoting=quoting)
             assert io.read(path).matrix.nnz == 2 * half.nnz
-            ours, pandas = minima(lambda: io.read(path), lambda: pd.read_csv(path), repeats=3)
+            ours, pandas = minima(lambda: io.read(path), lambda: pd.read_csv(path), repeats=7)
             case = f"{title}, {half.nnz:,} edges, {what}, {path.stat().st_size / 1e6:.0f} MB"
             yield case, GOAL, f"{ours / pandas:.2f}"
 

@@ -66,16 +66,6 @@ def test_numbers_are_those_of_python(texts):
     np.testing.assert_array_equal(found.ravel(), [float(text) for text in texts])
 
 
-@given(st.lists(PARTS, min_size=1))
-def test_decimals_take_the_short_way(texts):
-    data, lengths = " ".join([*texts, ""]).encode(), np.array([len(text) for text in texts])
-    found = decimals(data, lengths)
-    if max(len(text.replace(".", "").lstrip("-")) for text in texts) <= 15:
-        assert found is not None
-    if found is not None:
-        np.testing.assert_array_equal(found, [float(text) for text in texts])
-
-
 def as_words(texts):
     padded = [int.from_bytes(text[:8].ljust(8, b"?"), "little") for text in texts]
     return np.array(padded, dtype=np.uint64), np.array([len(text) for text in texts])
@@ -85,6 +75,20 @@ def as_words(texts):
 def test_digits(numbers):
     found = digits(*as_words([str(number).encode() for number in numbers]))
     assert found.tolist() == numbers
+
+
+SHORT = st.from_regex(r"[0-9]{1,5}(\.[0-9]{0,2})?|[0-9]{0,2}\.[0-9]{1,5}", fullmatch=True)
+
+
+@given(st.lists(SHORT.filter(str.isascii), min_size=1))
+def test_decimals(texts):
+    found = decimals(*as_words([text.encode() for text in texts]))
+    np.testing.assert_array_equal(found, [float(text) for text in texts])
+
+
+@pytest.mark.parametrize("text", [b".", b"1.2.3", b"..", b"-1", b"1e5", b"1 2", b"/.5", b"1.-5"])
+def test_what_is_no_decimal(text):
+    assert decimals(*as_words([b"0.5", text])) is None
 
 
 @pytest.mark.parametrize("length", range(1, 9))

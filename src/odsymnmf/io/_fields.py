@@ -12,15 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from odsymnmf.io._items import Array, InputError, bad, quoted
-from odsymnmf.io._numbers import decimals, digits, number, parse
+from odsymnmf.io._numbers import FIRST, decimals, digits, number, parse
 
 # Fields that are worked on together: few enough for the cache.
 BLOCK = 2**15
 LONGEST_NAME = 1000
 # 64-bit odd constants, from the digits of the golden ratio and of pi.
 FACTORS = (0x9E3779B97F4A7C15, 0x243F6A8885A308D3)
-# The first 0, 1, ..., 8 bytes of a little-endian word.
-FIRST = np.array([2 ** (8 * k) - 1 for k in range(9)], dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -72,12 +70,14 @@ class Fields:
         starts, ends = self._places(first, columns)
         values = np.empty(len(starts))
         for block in _blocks(len(starts)):
-            joined, sound = self._joined(starts[block], ends[block])
-            parsed = decimals(joined, ends[block] - starts[block]) if sound else None
-            if parsed is None and sound:
-                parsed = parse(joined, np.float64, len(values[block]))
+            start, end = starts[block], ends[block]
+            lengths = end - start
+            parsed = decimals(self._words[start], lengths) if lengths.max() <= 8 else None
             if parsed is None:
-                parsed = np.array(self._slow_numbers(starts[block], ends[block]))
+                joined, sound = self._joined(start, end)
+                parsed = parse(joined, np.float64, len(start)) if sound else None
+            if parsed is None:
+                parsed = np.array(self._slow_numbers(start, end))
             values[block] = parsed
         return values.reshape(self.shape[0] - first, -1)
 
