@@ -240,3 +240,23 @@ def test_the_page_on_the_command_line_names_what_there_is():
     assert {*re.findall(r"^(?:eval ..)?odsymnmf (\w+)", text, re.MULTILINE)} <= {*app.commands}
     for name in FORMATS:
         assert f"`{name}`" in text
+
+
+def test_reproduce_is_handed_its_own_options(monkeypatch):
+    from odsymnmf.reproduce import __main__ as room
+
+    result = run("reproduce", "--help")
+    assert result.exit_code == 0
+    assert "starts" in result.stdout
+    assert run("reproduce", "--nothing").exit_code == 2
+    given = []
+    monkeypatch.setattr(room, "main", given.append)
+    assert run("reproduce", "starts", "--out", "there", "--trials", 3).exit_code == 0
+    assert given == [("starts", "--out", "there", "--trials", "3")]
+
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, "main", interrupted)
+    result = run("reproduce", "starts")
+    assert (result.exit_code, result.stderr) == (130, "interrupted\n")
