@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from odsymnmf.blas import LARGE, threads_for
 from odsymnmf.factorize import Factorization, factorize, whole_number
 from odsymnmf.memberships import canonical_order, labels
-from odsymnmf.observers import CallbackSupportMixin, Starts, progress_bar, with_callbacks
+from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
 from odsymnmf.random_state import RandomState, as_random
 from odsymnmf.rows import solve_rows
 from odsymnmf.similarity import (
@@ -94,6 +94,7 @@ class _Estimator(
         best = self._best_of(A, starts)
         for name, value in self._fitted(best.H).items():
             setattr(self, name, value)
+        self.similarity_ = A
         self.objective_ = best.objective
         self.history_ = best.history
         self.n_iter_ = best.n_iter
@@ -258,12 +259,13 @@ class _Estimator(
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
         title = type(self).__name__
         interrupted = False
-        with progress_bar(title, self.n_init * self.max_iter, bool(self.verbose)) as show:
+        found: list[Factorization | None] = [None] * self.n_init
+        with progress(title, self.n_init * self.max_iter, self.verbose) as show:
 
-            def run(start: int) -> Factorization | None:
+            def run(start: int) -> None:
                 nonlocal interrupted
                 if interrupted:
-                    return None
+                    return
                 told = False
 
                 def callback(sweep: Sweep) -> bool:
@@ -288,17 +290,20 @@ class _Estimator(
                     )
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= not (f.converged or told) and f.n_iter < self.max_iter
-                return f
+                found[start] = f
 
             # Where starts share the cores, BLAS should not ask for them too.
             with threads_for(LARGE if self.n_jobs in (None, 1) else 0), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                    delayed(run)(start) for start in range(self.n_init)
-                )
-        found = [f for f in found if f is not None]
-        best = min(found, key=lambda f: f.objective)
+                try:
+                    Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+                        delayed(run)(start) for start in range(self.n_init)
+                    )
+                except KeyboardInterrupt:  # before the first sweep of a start
+                    if all(f is None for f in found):
+                        raise
+        best = min((f for f in found if f is not None), key=lambda f: f.objective)
         if not best.converged and best.n_iter == self.max_iter > 0:
             warn_unconverged(self.tol, self.max_iter, stacklevel=5)
         return best
@@ -361,7 +366,8 @@ class ODSymNMF(_Estimator):
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
     verbose : int, default=0
-        If not 0, show a progress bar with the lowest objective so far (needs tqdm).
+        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
+        and then, for logs.
 
     Attributes
     ----------
@@ -369,6 +375,8 @@ class ODSymNMF(_Estimator):
         H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
         The cluster with the largest membership; -1 for an item that belongs to none.
+    similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
+        What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
     objective_ : float
         The loss at ``membership_``.
     history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
@@ -499,7 +507,8 @@ class SymNMF(_Estimator):
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
     verbose : int, default=0
-        If not 0, show a progress bar with the lowest objective so far (needs tqdm).
+        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
+        and then, for logs.
 
     Attributes
     ----------
@@ -507,6 +516,8 @@ class SymNMF(_Estimator):
         H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
         The cluster with the largest membership; -1 for an item that belongs to none.
+    similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
+        What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
     objective_ : float
         The loss at ``membership_``.
     history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
