@@ -80,7 +80,7 @@ def test_not_a_readable_file(tmp_path, name, monkeypatch):
     path = tmp_path / name
     assert "no such file" in refused(path)
     path.mkdir()
-    assert "is a folder" in refused(path)
+    assert refused(path).startswith(": is a folder")
     path.rmdir()
     os.mkfifo(path)
     assert "a pipe or a device" in refused(path)
