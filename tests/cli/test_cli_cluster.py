@@ -10,9 +10,10 @@ import pytest
 from cli_problems import FILES, refused, run, write_edges
 
 import odsymnmf as od
-from odsymnmf import estimators, init, io, report
+from odsymnmf import init, io, report
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import run as room
+from odsymnmf.estimators import base
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
 
@@ -107,7 +108,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
 def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
-    assert command.AFFINITIES == estimators.AFFINITIES
+    assert command.AFFINITIES == base.AFFINITIES
     assert set(command.STARTS) == {*init.STARTS, "l2"}
 
 

@@ -12,8 +12,9 @@ import numba
 import pytest
 from cli_problems import COMMAND, FILES, environment, process, run, write_long_fit
 
-from odsymnmf import estimators, kernels
+from odsymnmf import kernels
 from odsymnmf.cli import cluster
+from odsymnmf.estimators import base
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
@@ -248,7 +249,7 @@ def test_kill_while_writing_leaves_nothing(edges, tmp_path):
 def press_after(monkeypatch, start: int, sweep: int):
     """Press Ctrl-C after a sweep of a start."""
     begun = []
-    original = estimators.factorize
+    original = base.factorize
 
     def pressing(*arguments, callback, **options):
         begun.append(options["init"])
@@ -260,7 +261,7 @@ def press_after(monkeypatch, start: int, sweep: int):
 
         return original(*arguments, callback=after, **options)
 
-    monkeypatch.setattr(estimators, "factorize", pressing)
+    monkeypatch.setattr(base, "factorize", pressing)
     return begun
 
 
@@ -288,7 +289,7 @@ def test_ctrl_c_in_the_second_of_many_starts(edges, tmp_path, monkeypatch):
 def test_ctrl_c_between_two_starts(edges, tmp_path, monkeypatch):
     """Where no sweep is under way, the starts that are done still count."""
     begun = []
-    original = estimators.factorize
+    original = base.factorize
 
     def pressing(*arguments, **options):
         begun.append(options["init"])
@@ -296,7 +297,7 @@ def test_ctrl_c_between_two_starts(edges, tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return original(*arguments, **options)
 
-    monkeypatch.setattr(estimators, "factorize", pressing)
+    monkeypatch.setattr(base, "factorize", pressing)
     result = run("cluster", edges, "-r", 3, "--n-init", 50, "-o", tmp_path / "run")
     assert result.exit_code == 130
     assert len(begun) == 3

@@ -19,7 +19,8 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 import odsymnmf as od
-from odsymnmf import ODSymNMF, SymNMF, estimators, observers
+from odsymnmf import ODSymNMF, SymNMF, observers
+from odsymnmf.estimators import base
 from odsymnmf.similarity import as_similarity, cosine, degree_normalized, inverse_root_degrees
 
 # Not in order: sweeps from any start tend to give the first column to the first items.
@@ -226,7 +227,7 @@ def test_the_first_start_is_init_and_the_others_are_random(A, monkeypatch):
         calls.append((init, random_state))
         return od.factorize(*args, init=init, random_state=random_state, **kwargs)
 
-    monkeypatch.setattr(sys.modules["odsymnmf.estimators"], "factorize", spy)
+    monkeypatch.setattr(base, "factorize", spy)
     ODSymNMF(3, init="greedy", n_init=4, random_state=7).fit(A)
     inits, seeds = zip(*calls, strict=True)
     assert inits == ("greedy", "random", "random", "random")
@@ -477,7 +478,7 @@ def test_docstrings_tell_of_all_parameters_and_do_not_drift():
 def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
     """Ctrl-C in the second of five starts: the first two are compared, no third begins."""
     begun = []
-    original = estimators.factorize
+    original = base.factorize
 
     def interrupting(*args, callback, **options):
         begun.append(options["init"])
@@ -489,7 +490,7 @@ def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
 
         return original(*args, callback=press, **options)
 
-    monkeypatch.setattr(estimators, "factorize", interrupting)
+    monkeypatch.setattr(base, "factorize", interrupting)
     model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert begun == ["greedy", "random"]
     assert np.isfinite(model.membership_).all()
@@ -524,7 +525,7 @@ def test_similarity_is_what_was_fitted(A, normalize):
 def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
     """Ctrl-C where no sweep is under way; before the first start is done, it is passed on."""
     begun = []
-    original = estimators.factorize
+    original = base.factorize
 
     def interrupting(*args, **options):
         begun.append(options["init"])
@@ -532,7 +533,7 @@ def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
             raise KeyboardInterrupt
         return original(*args, **options)
 
-    monkeypatch.setattr(estimators, "factorize", interrupting)
+    monkeypatch.setattr(base, "factorize", interrupting)
     limit = 3
     model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert len(begun) == 3
