@@ -19,6 +19,7 @@ from odsymnmf.datasets import cliques, flip
 from odsymnmf.factorize import factorize
 from odsymnmf.memberships import labels
 from odsymnmf.metrics import membership_accuracy, scores
+from odsymnmf.reproduce.cells import Request
 from odsymnmf.similarity import cosine
 
 STARTS = ["greedy", "spectral", "nndsvd", "random", "zero", "l2"]
@@ -174,16 +175,16 @@ def figure(rows: list[Row], path: Path) -> None:
     picture.savefig(path, dpi=120)
 
 
-def main(out: Path, trials: int, seed: int, data: Path | None) -> None:
+def main(request: Request) -> None:
     """Write starts.csv, starts.md and starts.png."""
-    rows = list(synthetic(trials, seed))
-    if data is None:
+    rows = list(synthetic(request.trials, request.seed))
+    if request.data is None:
         print("starts: graphs and documents are left out; they need --data")
     else:
-        rows += real(data, seed)
-    with (out / "starts.csv").open("w", newline="") as file:
+        rows += real(request.data, request.seed)
+    with (request.out / "starts.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-    (out / "starts.md").write_text(summary(rows))
-    figure(rows, out / "starts.png")
+    (request.out / "starts.md").write_text(summary(rows))
+    figure(rows, request.out / "starts.png")
