@@ -243,20 +243,23 @@ def test_the_page_on_the_command_line_names_what_there_is():
 
 
 def test_reproduce_is_handed_its_own_options(monkeypatch):
-    from odsymnmf.reproduce import __main__ as room
+    from odsymnmf import reproduce as room
 
     result = run("reproduce", "--help")
     assert result.exit_code == 0
+    assert "usage: odsymnmf reproduce" in result.stdout
     assert "starts" in result.stdout
+    assert run("reproduce", "table-3", "--out", "there").exit_code == 2
     assert run("reproduce", "--nothing").exit_code == 2
     given = []
-    monkeypatch.setattr(room, "main", given.append)
+    monkeypatch.setattr(room, "main", lambda arguments, prog: given.append(arguments))
     assert run("reproduce", "starts", "--out", "there", "--trials", 3).exit_code == 0
     assert given == [("starts", "--out", "there", "--trials", "3")]
 
-    def interrupted(arguments):
+    def interrupted(arguments, prog):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(room, "main", interrupted)
     result = run("reproduce", "starts")
-    assert (result.exit_code, result.stderr) == (130, "interrupted\n")
+    assert result.exit_code == 130
+    assert result.stderr.startswith("interrupted; the same command goes on")

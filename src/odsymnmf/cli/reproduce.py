@@ -14,10 +14,12 @@ from odsymnmf.cli.cluster import INTERRUPTED
 @click.pass_context
 def reproduce(ctx: click.Context, /, arguments: tuple[str, ...]) -> None:
     """Make a table or figure of the paper anew; --help shows which, and the options."""
-    from odsymnmf.reproduce.__main__ import main
+    from odsymnmf.reproduce import main
 
     try:
-        main(arguments)
+        main(arguments, prog="odsymnmf reproduce")
     except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
+        click.echo(
+            "interrupted; the same command goes on from the cells that are finished", err=True
+        )
         ctx.exit(INTERRUPTED)
