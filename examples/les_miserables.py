@@ -14,7 +14,7 @@ def main(path: str) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["source", "target", "weight"])
-        for i, j, chapters in zip(*pairs.coords, pairs.data, strict=True):
+        for i, j, chapters in zip(pairs.row, pairs.col, pairs.data, strict=True):
             table.writerow([names[i], names[j], int(chapters)])
     print(f"wrote {path}: {len(names)} characters, {pairs.nnz} pairs seen together")
 
