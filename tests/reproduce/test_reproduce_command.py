@@ -43,6 +43,15 @@ def test_numbers_below_one_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_missing_matplotlib_is_said_before_anything_is_computed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    said = message(["table-noise", "--out", str(tmp_path / "out")], capsys)
+    assert 'pip install "odsymnmf[plots]"' in said
+    assert not (tmp_path / "out").exists()
+
+
 def test_missing_data_is_said_with_the_remedy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,6 +170,8 @@ def test_table_documents(tmp_path: Path, documents: Path) -> None:
     assert rows[5]["paper"] == "59.66"
     page = (tmp_path / "table-documents.md").read_text()
     assert "| without words that every document has | 100.0" in page
+    assert "without the words that every document has (la1, tr11)" not in page
+    assert "without the words that every document has (tr11)" in page  # la1 is not tried more on
     assert "Not at hand in this run: classic, ohscal, hitech," in page
     assert str(documents) not in page
     assert (tmp_path / "table-documents-tried.csv").is_file()
@@ -189,6 +191,7 @@ def test_labels_are_read_off_scaled_columns() -> None:
     found = document_sets.read_labels(H)
     assert found["H"].tolist() == [0, 0, 1, -1]
     assert found["unit columns"].tolist() == [1, 0, 1, -1]
+    assert found["H, zeros first"].tolist() == [0, 0, 1, 0]
 
 
 def test_a_document_set_that_cannot_be_read_is_named(documents: Path, tmp_path: Path) -> None:

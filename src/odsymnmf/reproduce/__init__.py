@@ -62,6 +62,7 @@ def reproduce(
     ValueError: 'table-3' is not known; use one of table-complexity, table-noise, ...
     """
     from odsymnmf.reproduce.cells import Request
+    from odsymnmf.reproduce.writing import canvas
 
     for name in names:
         if name not in NAMES:
@@ -69,6 +70,7 @@ def reproduce(
     for what, value in (("trials", trials), ("n_jobs", 1 if n_jobs is None else n_jobs)):
         if value < 1:
             raise ValueError(f"{what} must be at least 1; got {value}.")
+    canvas(1, 1)  # says what to install now, not when all has been computed
     given = data or os.environ.get("ODSYMNMF_DATA")
     place = Path(out)
     place.mkdir(parents=True, exist_ok=True)

@@ -79,14 +79,18 @@ def formed(X: sparse.csr_array) -> Array:
 
 
 def read_labels(H: Array) -> dict[str, Array]:
-    """Return the labels: largest entry of H, or of H with its columns scaled."""
+    """Return the labels: largest entry of H, or of H with its columns scaled.
+
+    A row of zeros has none; "zeros first" puts it in the first cluster, as MATLAB's max does.
+    """
     unit, share = np.linalg.norm(H, axis=0), H.sum(axis=0)
     scaled = {
         "H": H,
         "unit columns": H / np.where(unit > 0, unit, 1),
         "columns of sum 1": H / np.where(share > 0, share, 1),
     }
-    return {name: labels(S) for name, S in scaled.items()}
+    found = {name: labels(S) for name, S in scaled.items()}
+    return {**found, "H, zeros first": H.argmax(axis=1)}
 
 
 def document_fit(
@@ -108,6 +112,7 @@ def document_fit(
         places = np.random.default_rng(seed).permutation(len(classes))
         X, classes = X[places], classes[places]
     r = len(np.unique(classes[classes >= 0]))
+    everywhere = int(np.sum(np.bincount(X.indices, minlength=X.shape[1]) == len(classes)))
     begun = time.process_time()
     similarity: Any = cosine(weighted(X, words))
     options = dict(ENGINE[method])
@@ -135,5 +140,9 @@ def document_fit(
     for sweeps in checkpoints:
         if str(sweeps) not in after:  # it had converged by then
             record(result.H, sweeps)
-    unassigned = int(np.sum(labels(result.H) < 0))
-    return {"n_iter": result.n_iter, "unassigned": unassigned, "after": after}
+    return {
+        "n_iter": result.n_iter,
+        "unassigned": int(np.sum(labels(result.H) < 0)),
+        "words in every document": everywhere,
+        "after": after,
+    }

@@ -12,7 +12,7 @@ from odsymnmf.reproduce.writing import COLOURS, canvas, save, table, write_csv, 
 
 NAME = "table-documents"
 SWEEPS = 30
-READINGS = ("H", "unit columns", "columns of sum 1")
+READINGS = ("H", "unit columns", "columns of sum 1", "H, zeros first")
 # The sets that are small enough to try more on.
 TRIED = ("hitech", "k1b", "tr11", "tr23", "tr41", "tr45")
 TRIED_SWEEPS = [0, 5, SWEEPS, 100]
@@ -22,9 +22,10 @@ AS_TABLED: dict[str, Any] = {
     "upper": 1.0,
     "start": "the library's",
 }
+WITHOUT_COMMON_WORDS = "without words that every document has"
 VARIATIONS: dict[str, dict[str, Any]] = {
     "documents in the stored order": {"order": "stored"},
-    "without words that every document has": {"words": "not in every document"},
+    WITHOUT_COMMON_WORDS: {"words": "not in every document"},
     "counts times idf": {"words": "idf"},
     "no bound on H": {"upper": None},
     "the paper's greedy start (self-similarity 1)": {"start": "the paper's"},
@@ -35,7 +36,8 @@ Share of documents whose label is right under the best matching of clusters with
 cent. Raw word counts, cosine similarity, greedy start, at most {sweeps} sweeps row by row,
 entries of H at most 1 (OD-l1, OD-l2), documents shuffled with seed {seed}. "H" takes the
 largest entry of a row as its label, "unit" the largest after the columns of H are scaled to
-unit norm; the paper does not say how it reads labels. Seconds are processor seconds of one
+unit norm; the paper does not say how it reads labels. A document whose row of H is zero has no
+label and counts as wrong. Seconds are processor seconds of one
 core, for similarity, start and sweeps. The paper's twelfth set, `sports`, could not be had.
 """
 
@@ -43,7 +45,8 @@ TRIALS = """
 ## What was tried
 
 Mean accuracy over {sets}, and in brackets the mean distance from the paper's numbers. One thing
-changed at a time. The paper's numbers are not a target: none of these was chosen by them.
+changed at a time. The paper's numbers are not a target: the settings of the table above were
+fixed before these were tried, and stay.
 """
 
 
@@ -54,7 +57,7 @@ def main(request: Request) -> None:
     found = measure(request, digests)
     rows = tabled(found, digests)
     write_csv(request.out / f"{NAME}.csv", rows)
-    pieces = [ABOUT.format(sweeps=SWEEPS, seed=request.seed), summary(rows), verdict(rows)]
+    pieces = [ABOUT.format(sweeps=SWEEPS, seed=request.seed), summary(rows), verdict(rows, found)]
     tried = tried_rows(found, [name for name in TRIED if name in digests])
     if tried:
         write_csv(request.out / f"{NAME}-tried.csv", tried)
@@ -116,6 +119,7 @@ def tabled(found: dict[tuple[str, str, str], Any], names: Any) -> list[dict[str,
                     "sweeps": min(SWEEPS, result["n_iter"]),
                     "seconds": round(after["seconds"], 1),
                     "unassigned": result["unassigned"],
+                    "words in every document": result["words in every document"],
                 }
             )
     return rows
@@ -141,17 +145,50 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return table(header, [*lines, means])
 
 
-def verdict(rows: list[dict[str, Any]]) -> str:
-    """Say how far from the paper's numbers these are."""
+def verdict(rows: list[dict[str, Any]], found: dict[tuple[str, str, str], Any]) -> str:
+    """Say how far from the paper's numbers these are, by how the labels are read."""
+    paper = np.array([row["paper"] for row in rows])
     lines = []
-    for reading in READINGS[:2]:
-        gaps = [abs(row[f"accuracy, {reading}"] - row["paper"]) for row in rows]
-        lines.append(
-            f'- Labels read off "{reading}": {np.mean(gaps):.1f} points from the paper\'s on '
-            f"average, {max(gaps):.1f} at most; within 5 in {sum(g <= 5 for g in gaps)} of "
-            f"{len(gaps)}."
+    for reading in READINGS:
+        values = np.array([row[f"accuracy, {reading}"] for row in rows])
+        lines.append(f'- Labels read off "{reading}": {distance(values, paper)}.')
+    last = READINGS[-1]
+    changed = [row for row in rows if abs(row[f"accuracy, {last}"] - row["accuracy, H"]) > 1]
+    if changed:
+        names = "; ".join(
+            f"{row['set']}, {row['method']}: {row[f'accuracy, {last}']:.1f} instead of "
+            f"{row['accuracy, H']:.1f}, {row['unassigned']} documents"
+            for row in changed
         )
-    return "\n".join(lines)
+        lines.append(
+            '- "Zeros first" gives the documents without a label to the first cluster, as '
+            f"MATLAB's max would. That matters for {names}."
+        )
+    return "\n".join([*lines, with_both(rows, found)])
+
+
+def with_both(rows: list[dict[str, Any]], found: dict[tuple[str, str, str], Any]) -> str:
+    """Say what two readings come to together: zeros first, and common words left out."""
+    values, concerned = [], []
+    for row in rows:
+        value, job = row[f"accuracy, {READINGS[-1]}"], (row["set"], row["method"])
+        # Where there is no such word, leaving them out changes nothing.
+        if row["words in every document"] and (WITHOUT_COMMON_WORDS, *job) in found:
+            after = found[WITHOUT_COMMON_WORDS, *job]["after"][str(SWEEPS)]
+            value = 100 * after["accuracy"][READINGS[-1]]
+            concerned.append(row["set"])
+        values.append(value)
+    sets = ", ".join(dict.fromkeys(concerned)) or "none"
+    near = distance(np.array(values), np.array([row["paper"] for row in rows]))
+    return f"- The same, and without the words that every document has ({sets}): {near}."
+
+
+def distance(values: Any, paper: Any) -> str:
+    gaps = np.abs(values - paper)
+    return (
+        f"{gaps.mean():.1f} points from the paper's on average, {gaps.max():.1f} at most; within 5 "
+        f"in {np.sum(gaps <= 5)} of {len(gaps)}"
+    )
 
 
 def tried_rows(found: dict[tuple[str, str, str], Any], names: list[str]) -> list[dict[str, Any]]:
@@ -224,4 +261,5 @@ def draw(request: Request, rows: list[dict[str, Any]]) -> None:
         panel.set_xticks(places, [r["set"] for r in chosen], rotation=60, fontsize=8)
         panel.legend(fontsize=7)
     panels[0].set_ylabel("right labels, %")
+    panels[0].set_ylim(0, 90)  # room for the legends
     save(picture, request, NAME)
