@@ -10,7 +10,10 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 .PHONY: demo test browser fuzz bench lint format clean
 
 demo: $(READY)
-	$(BIN)/python examples/les_miserables.py
+	@mkdir -p demo
+	$(BIN)/python examples/les_miserables.py demo/les_miserables.csv
+	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 --normalize degree --upper 0.4 \
+		--n-init 20 -o demo/les_miserables --force
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2

@@ -23,6 +23,7 @@ NAMES = ["a", "b$x", "c", "$\\broken$", "e"]
 @pytest.fixture(autouse=True)
 def agg():
     mpl.use("Agg")
+    plt.close("all")  # what examples have left
     yield
     plt.close("all")
 

@@ -20,7 +20,7 @@ Array = NDArray[Any]
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
-# Rounds of column restarts: measured in docs/results/starts.
+# Rounds of column restarts: measured in docs/results/starts.md.
 RESTARTS = {"l2": 0, "l1": 10}
 
 

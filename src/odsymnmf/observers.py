@@ -1,5 +1,7 @@
-"""Who watches the sweeps of a fit: a progress bar, and scikit-learn's callbacks."""
+"""Who watches the sweeps of a fit: a progress bar, a log, and scikit-learn's callbacks."""
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -18,12 +20,17 @@ except ImportError:
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Starts", "progress_bar", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Starts", "progress", "with_callbacks"]
+
+# Seconds between two lines of a log.
+PAUSE = 5.0
 
 
-def progress_bar(title: str, total: int, shown: bool) -> Any:
+def progress(title: str, total: int, verbose: int) -> Any:
     """Return a context whose value is called after every sweep, from any thread."""
-    return _bar(title, total) if shown else nullcontext(lambda sweep: None)
+    if not verbose:
+        return nullcontext(lambda sweep: None)
+    return _bar(title, total) if verbose == 1 else nullcontext(_lines(title, total))
 
 
 @contextmanager
@@ -44,6 +51,28 @@ def _bar(title: str, total: int) -> Iterator[Callback]:
             bar.update(sweep.column is None)
 
         yield show
+
+
+def _lines(title: str, total: int) -> Callback:
+    """Return what prints where the fit is, at the first sweep and whenever time has passed."""
+    best, sweeps, first, last = float("inf"), 0, 0.0, -PAUSE
+
+    def show(sweep: Sweep) -> None:
+        nonlocal best, sweeps, first, last
+        now = time.monotonic()
+        best = min(best, sweep.objective)
+        sweeps += sweep.column is None
+        if sweeps == 1:  # compiling, and the start, take time that is not to be expected again
+            first = last = now
+        elif now - last < PAUSE:
+            return
+        last = now
+        left = (now - first) / max(1, sweeps - 1) * (total - sweeps)
+        known = f", at most {left:.0f} s left" if sweeps > 1 else ""
+        line = f"{title}: sweep {sweeps} of at most {total}, objective {best:.6g}{known}"
+        print(line, file=sys.stderr, flush=True)
+
+    return show
 
 
 class Starts:

@@ -19,8 +19,9 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 import odsymnmf as od
-from odsymnmf import ODSymNMF, SymNMF, estimators
-from odsymnmf.similarity import cosine, degree_normalized, inverse_root_degrees
+from odsymnmf import ODSymNMF, SymNMF, observers
+from odsymnmf.estimators import base
+from odsymnmf.similarity import as_similarity, cosine, degree_normalized, inverse_root_degrees
 
 # Not in order: sweeps from any start tend to give the first column to the first items.
 GROUPS = np.random.RandomState(1).permutation(np.repeat([0, 1, 2], [12, 9, 6]))
@@ -226,7 +227,7 @@ def test_the_first_start_is_init_and_the_others_are_random(A, monkeypatch):
         calls.append((init, random_state))
         return od.factorize(*args, init=init, random_state=random_state, **kwargs)
 
-    monkeypatch.setattr(sys.modules["odsymnmf.estimators"], "factorize", spy)
+    monkeypatch.setattr(base, "factorize", spy)
     ODSymNMF(3, init="greedy", n_init=4, random_state=7).fit(A)
     inits, seeds = zip(*calls, strict=True)
     assert inits == ("greedy", "random", "random", "random")
@@ -477,7 +478,7 @@ def test_docstrings_tell_of_all_parameters_and_do_not_drift():
 def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
     """Ctrl-C in the second of five starts: the first two are compared, no third begins."""
     begun = []
-    original = estimators.factorize
+    original = base.factorize
 
     def interrupting(*args, callback, **options):
         begun.append(options["init"])
@@ -489,7 +490,55 @@ def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
 
         return original(*args, callback=press, **options)
 
-    monkeypatch.setattr(estimators, "factorize", interrupting)
+    monkeypatch.setattr(base, "factorize", interrupting)
     model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert begun == ["greedy", "random"]
     assert np.isfinite(model.membership_).all()
+
+
+def test_verbose_2_prints_a_line_now_and_then(A, capsys, monkeypatch):
+    """The first sweep, and then when time has passed; no bar, so no carriage return."""
+    clock = iter(range(0, 10_000, 2))
+    monkeypatch.setattr(observers.time, "monotonic", lambda: float(next(clock)))
+    model = ODSymNMF(3, init="random", tol=0, max_iter=9, verbose=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(A)
+    shown = capsys.readouterr().err
+    lines = shown.splitlines()
+    assert "\r" not in shown
+    assert [line.split(",")[0] for line in lines] == [
+        f"ODSymNMF: sweep {k} of at most 9" for k in (1, 4, 7)
+    ]
+    assert lines[0].endswith(f"objective {model.history_[1]:.6g}")
+    assert lines[-1].endswith(f"objective {model.history_[7]:.6g}, at most 4 s left")
+
+
+@pytest.mark.parametrize("normalize", [None, "degree"])
+def test_similarity_is_what_was_fitted(A, normalize):
+    model = ODSymNMF(3, normalize=normalize).fit(A)
+    expected = A if normalize is None else degree_normalized(A)
+    V = np.random.default_rng(0).uniform(size=(len(A), 2))
+    assert np.array_equal(model.similarity_.product(V), as_similarity(expected).product(V))
+    assert model.objective_ == pytest.approx(od.objective(model.similarity_, model.membership_))
+
+
+def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
+    """Ctrl-C where no sweep is under way; before the first start is done, it is passed on."""
+    begun = []
+    original = base.factorize
+
+    def interrupting(*args, **options):
+        begun.append(options["init"])
+        if len(begun) == limit:
+            raise KeyboardInterrupt
+        return original(*args, **options)
+
+    monkeypatch.setattr(base, "factorize", interrupting)
+    limit = 3
+    model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
+    assert len(begun) == 3
+    assert model.objective_ == ODSymNMF(3, n_init=2, random_state=0).fit(A).objective_
+    begun.clear()
+    limit = 1
+    with pytest.raises(KeyboardInterrupt):
+        ODSymNMF(3, n_init=5).fit(A)

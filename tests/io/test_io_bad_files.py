@@ -70,7 +70,7 @@ def zip_of(**members):
 
 
 @pytest.mark.parametrize("name", SOUND)
-@pytest.mark.parametrize("data", [b"", b"\n \n", gzip.compress(b"")])
+@pytest.mark.parametrize("data", [b"", b"\n \n", gzip.compress(b"", mtime=0)])
 def test_empty(tmp_path, name, data):
     assert "is empty" in refused(tmp_path / name, data)
 
@@ -80,7 +80,7 @@ def test_not_a_readable_file(tmp_path, name, monkeypatch):
     path = tmp_path / name
     assert "no such file" in refused(path)
     path.mkdir()
-    assert "is a folder" in refused(path)
+    assert refused(path).startswith(": is a folder")
     path.rmdir()
     os.mkfifo(path)
     assert "a pipe or a device" in refused(path)

@@ -17,6 +17,7 @@ from odsymnmf.reproduce import (
     figure_random_noise,
     growth,
     printed,
+    starts,
     table_complexity,
     table_documents,
     table_noise,
@@ -230,3 +231,30 @@ def test_table_complexity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_markdown_tables_have_a_rule_below_their_header() -> None:
     assert table(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |\n"
     assert table_documents.printed_accuracy("tr11", "OD-l2") == 59.90
+
+
+def test_starts(tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "SIZES", {"5 balanced": [5, 5], "10 balanced": [6, 4]})
+    monkeypatch.setattr(starts, "NOISE", [0.0, 0.3])
+    graphs = documents / "graphs"
+    graphs.mkdir()
+    groups = np.repeat([0, 1, -1], [6, 6, 1])
+    A = sparse.block_diag([np.ones((6, 6)), np.ones((6, 6)), np.zeros((1, 1))], "csr")
+    sparse.save_npz(graphs / "dolphins.npz", A)
+    np.save(graphs / "dolphins_labels.npy", groups)
+    rows = run("starts", tmp_path, data=documents)
+    families = ["5 balanced"] * 2 + ["10 balanced"] * 2 + ["graphs"] + ["documents"] * 2
+    assert [row["family"] for row in rows] == list(np.repeat(families, 2 * len(starts.FITS)))
+    for row in rows:
+        pair = [r for r in rows if r["loss"] == row["loss"] and r["start"] == row["start"]]
+        one, other = (r for r in pair if (r["family"], r["data"]) == (row["family"], row["data"]))
+        assert float(other["objective"]) <= 1e-9 + 1.000001 * float(one["objective"])
+        if row["start"] == "greedy" and row["data"] in ("0", "dolphins", "tr11", "la1"):
+            assert float(row["score"]) == pytest.approx(100, abs=0.1)
+    page = (tmp_path / "starts.md").read_text()
+    assert "## graphs: objective" in page
+    assert "not at hand" not in page
+    (tmp_path / "alone").mkdir()
+    monkeypatch.delenv("ODSYMNMF_DATA", raising=False)
+    assert len(run("starts", tmp_path / "alone")) == 4 * 2 * len(starts.FITS)
+    assert "were not at hand" in (tmp_path / "alone" / "starts.md").read_text()

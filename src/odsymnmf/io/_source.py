@@ -23,11 +23,7 @@ def load(path: Path, *, may_be_empty: bool = False) -> bytes:
     try:
         # Looked at before it is opened: to open a pipe would wait for a writer, perhaps for ever.
         mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise bad(path, "is a folder; give a file (for a folder of texts, use --text)")
-        if not stat.S_ISREG(mode):
-            raise bad(path, "is a pipe or a device; save what it holds to a file and give that")
-        data = path.read_bytes()
+        data = path.read_bytes() if stat.S_ISREG(mode) else b""
     except FileNotFoundError:
         raise bad(path, "no such file; check the spelling and the folder") from None
     except PermissionError:
@@ -36,6 +32,10 @@ def load(path: Path, *, may_be_empty: bool = False) -> bytes:
         raise bad(path, f"is no path: {error}; check the spelling") from None
     except OSError as error:
         raise bad(path, f"cannot be read: {error.strerror}; copy it and try again") from None
+    if stat.S_ISDIR(mode):
+        raise bad(path, "is a folder; give a file (for a folder of texts, use --text)")
+    if not stat.S_ISREG(mode):
+        raise bad(path, "is a pipe or a device; save what it holds to a file and give that")
     if data.startswith(b"\x1f\x8b"):
         data = _unpack(path, data)
     if not may_be_empty and (not data or data.isspace()):

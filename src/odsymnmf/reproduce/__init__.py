@@ -80,13 +80,15 @@ def reproduce(
         import_module(f"{__name__}.{name.replace('-', '_')}").main(request)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse the command line, write what it names, and return the exit code."""
+def main(
+    arguments: Sequence[str] | None = None, prog: str = "python -m odsymnmf.reproduce"
+) -> None:
+    """Parse the command line and write what it names; exit with 1 for bad input, 2 for usage."""
     parser = argparse.ArgumentParser(
-        prog="python -m odsymnmf.reproduce",
+        prog=prog,
         description="Write tables and figures of the paper, beside its own numbers.",
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("names", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--out", type=Path, required=True, help="directory to write to")
     parser.add_argument("--trials", type=int, default=10, help="random matrices per setting")
     parser.add_argument("--seed", type=int, default=0)
@@ -103,5 +105,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
             n_jobs=given.jobs,
         )
     except (ImportError, OSError, ValueError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
-    return 0
+        parser.exit(1, f"{parser.prog}: {error}\n")

@@ -6,6 +6,6 @@ from odsymnmf.reproduce import main
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        main()
     except KeyboardInterrupt:
         sys.exit("interrupted; finished cells are kept, and the same command goes on from there")

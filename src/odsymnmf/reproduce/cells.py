@@ -25,7 +25,7 @@ Result = dict[str, Any]
 Function = Callable[..., Result]
 
 # What uses fits and cannot change them.
-ABOVE_FITS = {"cli", "estimators.py", "io", "observers.py", "plots.py", "report", "reproduce"}
+ABOVE_FITS = {"cli", "estimators", "io", "observers.py", "plots.py", "report", "reproduce"}
 # Without a terminal, progress is told at most this often.
 SECONDS_BETWEEN_LINES = 10.0
 

@@ -45,7 +45,7 @@ def write_page(request: Request, name: str, title: str, pieces: Sequence[str]) -
 
 def command(request: Request, name: str) -> str:
     """Return the command that makes a result, without the names of this computer's directories."""
-    data = " --data DIR" if request.data and name in ("all", "table-documents") else ""
+    data = " --data DIR" if request.data and name in ("all", "starts", "table-documents") else ""
     words = f"python -m odsymnmf.reproduce {name} --out DIR{data}"
     return f"{words} --trials {request.trials} --seed {request.seed}"
 

@@ -1,4 +1,4 @@
-"""The scikit-learn face: ODSymNMF and SymNMF, thin over `factorize`."""
+"""What both estimators do: options, similarities, starts, new items."""
 
 import warnings
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from odsymnmf.blas import LARGE, threads_for
 from odsymnmf.factorize import Factorization, factorize, whole_number
 from odsymnmf.memberships import canonical_order, labels
-from odsymnmf.observers import CallbackSupportMixin, Starts, progress_bar, with_callbacks
+from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
 from odsymnmf.random_state import RandomState, as_random
 from odsymnmf.rows import solve_rows
 from odsymnmf.similarity import (
@@ -38,15 +38,13 @@ from odsymnmf.similarity import (
 )
 from odsymnmf.solver import Sweep, warn_unconverged
 
-__all__ = ["ODSymNMF", "SymNMF"]
-
 Array = NDArray[Any]
 Affinity = Literal["precomputed", "cosine", "rbf", "nearest_neighbors"] | Callable[..., Any]
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
 
 
-class _Estimator(
+class Estimator(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -94,6 +92,7 @@ class _Estimator(
         best = self._best_of(A, starts)
         for name, value in self._fitted(best.H).items():
             setattr(self, name, value)
+        self.similarity_ = A
         self.objective_ = best.objective
         self.history_ = best.history
         self.n_iter_ = best.n_iter
@@ -258,12 +257,13 @@ class _Estimator(
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
         title = type(self).__name__
         interrupted = False
-        with progress_bar(title, self.n_init * self.max_iter, bool(self.verbose)) as show:
+        found: list[Factorization | None] = [None] * self.n_init
+        with progress(title, self.n_init * self.max_iter, self.verbose) as show:
 
-            def run(start: int) -> Factorization | None:
+            def run(start: int) -> None:
                 nonlocal interrupted
                 if interrupted:
-                    return None
+                    return
                 told = False
 
                 def callback(sweep: Sweep) -> bool:
@@ -288,17 +288,20 @@ class _Estimator(
                     )
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= not (f.converged or told) and f.n_iter < self.max_iter
-                return f
+                found[start] = f
 
             # Where starts share the cores, BLAS should not ask for them too.
             with threads_for(LARGE if self.n_jobs in (None, 1) else 0), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                    delayed(run)(start) for start in range(self.n_init)
-                )
-        found = [f for f in found if f is not None]
-        best = min(found, key=lambda f: f.objective)
+                try:
+                    Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+                        delayed(run)(start) for start in range(self.n_init)
+                    )
+                except KeyboardInterrupt:  # before the first sweep of a start
+                    if all(f is None for f in found):
+                        raise
+        best = min((f for f in found if f is not None), key=lambda f: f.objective)
         if not best.converged and best.n_iter == self.max_iter > 0:
             warn_unconverged(self.tol, self.max_iter, stacklevel=5)
         return best
@@ -307,269 +310,6 @@ class _Estimator(
         """Return the fitted attributes that follow from H."""
         H = np.ascontiguousarray(H[:, canonical_order(H)])
         return {"membership_": H, "labels_": labels(H)}
-
-
-class ODSymNMF(_Estimator):
-    """Cluster the items behind similarities, leaving every self-similarity out.
-
-    Find memberships H >= 0 (n_samples x n_clusters) that minimise
-    sum_{i != j} |A_ij - h_i . h_j|^p, p = 2 or 1, for symmetric similarities A. The diagonal of A
-    is never looked at. An item may belong to several clusters, or to none.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters, the columns of H.
-    loss : {"l2", "l1"}, default="l2"
-        Squared errors, or absolute errors: for binary A with wrong or missing links whose
-        clusters are nearly complete. l2 is the better choice for sparse graphs.
-    affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
-            default="precomputed"
-        Where the similarities come from:
-
-        - "precomputed": X is A, dense or sparse.
-        - "cosine": cosines of the rows of X, for documents; A is never formed.
-        - "rbf": exp(-gamma |x_i - x_j|^2), dense.
-        - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
-          those of i, else 0; sparse.
-        - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
-            (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
-        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
-    n_init : int, default=1
-        Number of starts, of which the one with the lowest objective is kept. The first is
-        ``init``, the others are random, seeded by ``random_state``.
-    max_iter : int, default=200
-        Most sweeps of a start; a sweep updates every entry of H once.
-    tol : float, default=1e-4
-        When to stop, as for `odsymnmf.factorize`.
-    upper : float, default=None
-        Upper bound on the entries of H, for new items too.
-    restarts : int, default=None
-        Most rounds in which every column is built anew, and kept if that lowers the objective.
-        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
-    normalize : {"degree"}, default=None
-        "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
-        no longer count more than others.
-    gamma : float, default=None
-        For ``affinity="rbf"``; None means 1 / n_features.
-    n_neighbors : int, default=10
-        For ``affinity="nearest_neighbors"``.
-    n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds what is random; pass an int for reproducible results.
-    verbose : int, default=0
-        If not 0, show a progress bar with the lowest objective so far (needs tqdm).
-
-    Attributes
-    ----------
-    membership_ : ndarray of shape (n_samples, n_clusters)
-        H. The column with the largest total comes first.
-    labels_ : ndarray of shape (n_samples,)
-        The cluster with the largest membership; -1 for an item that belongs to none.
-    objective_ : float
-        The loss at ``membership_``.
-    history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
-        The objective of the best start: before the first sweep, after each, and after each
-        accepted restart of a column.
-    restarts_ : ndarray of int
-        Which entries of ``history_`` follow an accepted restart.
-    n_iter_ : int
-        Number of sweeps of the best start.
-    converged_ : bool
-        Whether the best start reached ``tol``.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, where those are all strings.
-
-    See Also
-    --------
-    SymNMF : The same with the diagonal.
-    odsymnmf.memberships : Overlapping clusters, and the reasons for a membership.
-
-    Examples
-    --------
-    Two triangles that share item 2; its clusters are both there in H:
-
-    >>> import numpy as np
-    >>> from odsymnmf import ODSymNMF
-    >>> A = np.array([[0, 1, 1, 0, 0],
-    ...               [1, 0, 1, 0, 0],
-    ...               [1, 1, 0, 1, 1],
-    ...               [0, 0, 1, 0, 1],
-    ...               [0, 0, 1, 1, 0]])
-    >>> model = ODSymNMF(n_clusters=2, loss="l1").fit(A)
-    >>> model.membership_
-    array([[1., 0.], [1., 0.], [1., 1.], [0., 1.], [0., 1.]])
-    >>> model.labels_
-    array([0, 0, 0, 1, 1])
-
-    A new item, known to be linked to items 3 and 4:
-
-    >>> model.predict_membership([[0, 0, 0, 1, 1]])
-    array([[0., 1.]])
-    """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        loss: Literal["l2", "l1"] = "l2",
-        affinity: Affinity = "precomputed",
-        init: Any = "greedy",
-        n_init: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        upper: float | None = None,
-        restarts: int | None = None,
-        normalize: Literal["degree"] | None = None,
-        gamma: float | None = None,
-        n_neighbors: int = 10,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.loss = loss
-        self.affinity = affinity
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.upper = upper
-        self.restarts = restarts
-        self.normalize = normalize
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-class SymNMF(_Estimator):
-    """Cluster the items behind similarities, self-similarities included: symmetric NMF.
-
-    Find memberships H >= 0 (n_samples x n_clusters) that minimise
-    sum_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,
-    which leaves out the terms i = j: self-similarities that mean nothing pull H away from the
-    rest.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters, the columns of H.
-    affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
-            default="precomputed"
-        Where the similarities come from:
-
-        - "precomputed": X is A, dense or sparse.
-        - "cosine": cosines of the rows of X, for documents; A is never formed.
-        - "rbf": exp(-gamma |x_i - x_j|^2), dense.
-        - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
-          those of i, else 0; sparse.
-        - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
-            (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
-        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
-    n_init : int, default=1
-        Number of starts, of which the one with the lowest objective is kept. The first is
-        ``init``, the others are random, seeded by ``random_state``.
-    max_iter : int, default=200
-        Most sweeps of a start; a sweep updates every entry of H once.
-    tol : float, default=1e-4
-        When to stop, as for `odsymnmf.factorize`.
-    upper : float, default=None
-        Upper bound on the entries of H, for new items too.
-    restarts : int, default=None
-        Most rounds in which every column is built anew, and kept if that lowers the objective.
-        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
-    normalize : {"degree"}, default=None
-        "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
-        no longer count more than others.
-    gamma : float, default=None
-        For ``affinity="rbf"``; None means 1 / n_features.
-    n_neighbors : int, default=10
-        For ``affinity="nearest_neighbors"``.
-    n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seeds what is random; pass an int for reproducible results.
-    verbose : int, default=0
-        If not 0, show a progress bar with the lowest objective so far (needs tqdm).
-
-    Attributes
-    ----------
-    membership_ : ndarray of shape (n_samples, n_clusters)
-        H. The column with the largest total comes first.
-    labels_ : ndarray of shape (n_samples,)
-        The cluster with the largest membership; -1 for an item that belongs to none.
-    objective_ : float
-        The loss at ``membership_``.
-    history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
-        The objective of the best start: before the first sweep, after each, and after each
-        accepted restart of a column.
-    restarts_ : ndarray of int
-        Which entries of ``history_`` follow an accepted restart.
-    n_iter_ : int
-        Number of sweeps of the best start.
-    converged_ : bool
-        Whether the best start reached ``tol``.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, where those are all strings.
-
-    See Also
-    --------
-    ODSymNMF : The same without the diagonal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odsymnmf import SymNMF
-    >>> A = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 4, 4], [0, 0, 4, 4]])
-    >>> SymNMF(n_clusters=2).fit_transform(A).round(3)
-    array([[0., 1.], [0., 1.], [2., 0.], [2., 0.]])
-    """
-
-    _diagonal: Literal["ignore", "fit"] = "fit"
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        affinity: Affinity = "precomputed",
-        init: Any = "greedy",
-        n_init: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        upper: float | None = None,
-        restarts: int | None = None,
-        normalize: Literal["degree"] | None = None,
-        gamma: float | None = None,
-        n_neighbors: int = 10,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.upper = upper
-        self.restarts = restarts
-        self.normalize = normalize
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
 
 def _scaled_by_degree(S: Any, scale: Array) -> Any:

@@ -1,0 +1,65 @@
+"""The group of commands, and what becomes of an error."""
+
+import errno
+from typing import Any
+
+import click
+
+import odsymnmf
+from odsymnmf.cli.cluster import INTERRUPTED, cluster
+from odsymnmf.cli.completion import completion
+from odsymnmf.cli.info import NO_CACHE, info
+from odsymnmf.cli.plot import plot
+from odsymnmf.cli.reproduce import reproduce
+from odsymnmf.cli.score import score
+from odsymnmf.cli.text import one_line
+
+
+class Commands(click.Group):
+    """Commands whose errors are one line on stderr: 1 bad input, 2 usage, 130 Ctrl-C."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and turn what the user can mend into a message."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted; nothing was written", err=True)
+            ctx.exit(INTERRUPTED)
+        except (ImportError, MemoryError, OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.EPIPE:  # nobody reads on: click is silent
+                raise
+            raise click.ClickException(one_line(error)) from error
+        except RuntimeError as error:
+            if NO_CACHE not in str(error):
+                raise
+            raise click.ClickException(
+                "numba can keep compiled code nowhere; set NUMBA_CACHE_DIR to a folder that you "
+                "may write to"
+            ) from error
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"odsymnmf {odsymnmf.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def app() -> None:
+    """Cluster the items behind a graph or a table of similarities, softly and with overlaps.
+
+    \b
+    odsymnmf cluster graph.csv -r 8 -o run
+    """
+
+
+for command in (cluster, score, plot, reproduce, info, completion):
+    app.add_command(command)

@@ -1,0 +1,87 @@
+"""From input to a fitted model, for the command cluster."""
+
+import hashlib
+import os
+import signal
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odsymnmf import ODSymNMF
+    from odsymnmf.io import Items
+
+
+def read_items(
+    paths: Sequence[str], *, text: bool, format: str | None, features: bool, symmetrize: str | None
+) -> tuple["Items", str]:
+    """Return what to cluster, and the SHA-256 of what was read."""
+    from odsymnmf import io
+
+    if text:
+        return _read_texts(paths)
+    items = io.read(paths[0], format=format, features=features, symmetrize=symmetrize)
+    with open(paths[0], "rb") as file:
+        return items, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    from odsymnmf import io
+
+    names, texts = io.read_texts(paths)
+    # The name of a file may be any bytes; a table holds UTF-8.
+    names = [os.fsencode(name).decode("utf-8", "replace") for name in names]
+    words = TfidfVectorizer()
+    try:
+        X = words.fit_transform(texts)
+    except ValueError as error:
+        raise io.InputError(
+            f"the {len(texts)} texts hold no words of two or more letters"
+        ) from error
+    fingerprint = hashlib.sha256()
+    for part in (*names, *texts):
+        piece = part.encode()
+        fingerprint.update(len(piece).to_bytes(8, "big") + piece)
+    terms = list(words.get_feature_names_out())
+    return io.Items(X, names, "text", [], features=terms), fingerprint.hexdigest()
+
+
+def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", bool]:
+    """Return a fitted model, and whether Ctrl-C ended the fit early.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If there was no complete sweep yet.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    from odsymnmf import ODSymNMF
+
+    model = ODSymNMF(**parameters, verbose=verbose)
+    with warnings.catch_warnings(), _noticing_interrupts() as pressed:
+        # The summary says it, with the names of the options.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    if pressed and model.n_iter_ == 0:
+        raise KeyboardInterrupt
+    return model, bool(pressed)
+
+
+@contextmanager
+def _noticing_interrupts() -> Iterator[list[bool]]:
+    """Yield a list that gets an entry at Ctrl-C: the engine ends early, and does not say why."""
+    pressed: list[bool] = []
+
+    def notice(signum: int, frame: Any) -> None:
+        pressed.append(True)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, notice)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

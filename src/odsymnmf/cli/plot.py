@@ -1,0 +1,57 @@
+"""`odsymnmf plot`: a picture of a run, in a file."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+KINDS = ("matrix", "convergence", "memberships")
+# By suffix: what would put the time of day into the file.
+TIME = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+@click.command(short_help="Draw a picture of a run.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="What to draw.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Picture to write: .png, .svg or .pdf.",
+)
+@click.option("--force", is_flag=True, help="Replace the picture if it exists.")
+def plot(run: Path, kind: str, output: Path, force: bool) -> None:
+    """Draw the matrix, convergence or memberships of RUN, a folder written by cluster."""
+    suffix = output.suffix.lower()
+    if suffix not in TIME:
+        raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
+    try:
+        import matplotlib
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "odsymnmf[cli]"') from error
+    from odsymnmf.io.write import complete_file
+
+    matplotlib.use("Agg")  # there may be no screen
+    figure = _axes(run, kind).figure
+    # The same run gives the same file.
+    with (
+        matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
+        complete_file(output, force=force) as new,
+    ):
+        figure.savefig(new, dpi=150, metadata=TIME[suffix])
+    plt.close(figure)
+    click.echo(f"wrote {output}")
+
+
+def _axes(run: Path, kind: str) -> Any:
+    from odsymnmf import plots
+    from odsymnmf.cli.run import read_history, read_membership, read_picture
+
+    if kind == "convergence":
+        return plots.plot_convergence(read_history(run))
+    names, H = read_membership(run)
+    if kind == "matrix":
+        return plots.plot_matrix(read_picture(run), H)
+    return plots.plot_memberships(H, names)

@@ -1,0 +1,132 @@
+"""The paper's baseline: clustering with self-similarities."""
+
+from typing import Any, Literal
+
+from odsymnmf.estimators.base import Affinity, Estimator
+from odsymnmf.random_state import RandomState
+
+
+class SymNMF(Estimator):
+    """Cluster the items behind similarities, self-similarities included: symmetric NMF.
+
+    Find memberships H >= 0 (n_samples x n_clusters) that minimise
+    sum_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,
+    which leaves out the terms i = j: self-similarities that mean nothing pull H away from the
+    rest.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, the columns of H.
+    affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
+            default="precomputed"
+        Where the similarities come from:
+
+        - "precomputed": X is A, dense or sparse.
+        - "cosine": cosines of the rows of X, for documents; A is never formed.
+        - "rbf": exp(-gamma |x_i - x_j|^2), dense.
+        - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
+          those of i, else 0; sparse.
+        - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
+            (n_samples, n_clusters), default="greedy"
+        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
+        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
+    n_init : int, default=1
+        Number of starts, of which the one with the lowest objective is kept. The first is
+        ``init``, the others are random, seeded by ``random_state``.
+    max_iter : int, default=200
+        Most sweeps of a start; a sweep updates every entry of H once.
+    tol : float, default=1e-4
+        When to stop, as for `odsymnmf.factorize`.
+    upper : float, default=None
+        Upper bound on the entries of H, for new items too.
+    restarts : int, default=None
+        Most rounds in which every column is built anew, and kept if that lowers the objective.
+        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
+    normalize : {"degree"}, default=None
+        "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
+        no longer count more than others.
+    gamma : float, default=None
+        For ``affinity="rbf"``; None means 1 / n_features.
+    n_neighbors : int, default=10
+        For ``affinity="nearest_neighbors"``.
+    n_jobs : int, default=None
+        Number of threads that run the starts; the result does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds what is random; pass an int for reproducible results.
+    verbose : int, default=0
+        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
+        and then, for logs.
+
+    Attributes
+    ----------
+    membership_ : ndarray of shape (n_samples, n_clusters)
+        H. The column with the largest total comes first.
+    labels_ : ndarray of shape (n_samples,)
+        The cluster with the largest membership; -1 for an item that belongs to none.
+    similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
+        What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
+    objective_ : float
+        The loss at ``membership_``.
+    history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
+        The objective of the best start: before the first sweep, after each, and after each
+        accepted restart of a column.
+    restarts_ : ndarray of int
+        Which entries of ``history_`` follow an accepted restart.
+    n_iter_ : int
+        Number of sweeps of the best start.
+    converged_ : bool
+        Whether the best start reached ``tol``.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where those are all strings.
+
+    See Also
+    --------
+    ODSymNMF : The same without the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odsymnmf import SymNMF
+    >>> A = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 4, 4], [0, 0, 4, 4]])
+    >>> SymNMF(n_clusters=2).fit_transform(A).round(3)
+    array([[0., 1.], [0., 1.], [2., 0.], [2., 0.]])
+    """
+
+    _diagonal: Literal["ignore", "fit"] = "fit"
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        affinity: Affinity = "precomputed",
+        init: Any = "greedy",
+        n_init: int = 1,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        upper: float | None = None,
+        restarts: int | None = None,
+        normalize: Literal["degree"] | None = None,
+        gamma: float | None = None,
+        n_neighbors: int = 10,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.upper = upper
+        self.restarts = restarts
+        self.normalize = normalize
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

@@ -1,0 +1,287 @@
+"""odsymnmf cluster: what it writes, says and promises."""
+
+import csv
+import hashlib
+import inspect
+import json
+
+import numpy as np
+import pytest
+from cli_problems import FILES, refused, run, write_edges
+
+import odsymnmf as od
+from odsymnmf import init, io, report
+from odsymnmf.cli import cluster as command
+from odsymnmf.cli import run as room
+from odsymnmf.estimators import base
+from odsymnmf.similarity import Gram, Sparse, degree_normalized
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def test_a_file_becomes_tables_and_a_page(edges, tmp_path):
+    folder = tmp_path / "new" / "run"
+    result = run("cluster", edges, "-r", 3, "-o", folder)
+    assert result.exit_code == 0
+    assert sorted(p.name for p in folder.iterdir()) == FILES
+    assert [p.name for p in folder.parent.iterdir()] == ["run"]
+    assert f"open {folder / 'report.html'}" in result.stdout
+    assert "24 items in 3 clusters, converged" in result.stdout
+
+    items = io.read(edges)
+    model = od.ODSymNMF(3, random_state=0).fit(items.matrix)
+    labels = rows(folder / "labels.csv")
+    assert labels[0] == ["name", "cluster", "strength"]
+    assert [row[0] for row in labels[1:]] == list(items.names)
+    assert [int(row[1]) for row in labels[1:]] == model.labels_.tolist()
+    strength = od.memberships.strength(model.membership_).max(axis=1)
+    assert [float(row[2]) for row in labels[1:]] == pytest.approx(strength.tolist(), abs=1e-6)
+    membership = rows(folder / "membership.csv")
+    assert membership[0] == ["name", "cluster_0", "cluster_1", "cluster_2"]
+    assert np.array_equal(np.array([r[1:] for r in membership[1:]], float), model.membership_)
+    assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_run_json_tells_how_to_do_it_again(edges, tmp_path):
+    folder = tmp_path / "run"
+    run("cluster", edges, "-r", 3, "--seed", 7, "--loss", "l1", "--upper", 1, "-o", folder)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["input"]["sha256"] == hashlib.sha256(edges.read_bytes()).hexdigest()
+    assert record["input"]["items"] == 24
+    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": None}
+    assert expected.items() <= record["parameters"].items()
+    model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
+    assert record["fit"]["history"] == model.history_.tolist()
+    assert record["fit"]["restarts"] == model.restarts_.tolist()
+    assert record["fit"]["objective"] == model.objective_
+    assert record["fit"]["converged"]
+    assert not record["fit"]["interrupted"]
+    assert {"odsymnmf", "python", "numpy", "scipy", "numba"} <= record["versions"].keys()
+    assert record["seconds"].keys() == {"read", "fit"}
+
+
+def test_same_seed_same_bytes(edges, tmp_path):
+    for name, seed in [("a", 3), ("b", 3), ("c", 4)]:
+        arguments = ["--init", "random", "--max-iter", 3, "--seed", seed, "-o", tmp_path / name]
+        assert run("cluster", edges, "-r", 3, *arguments).exit_code == 0
+
+    def content(folder, file):
+        return (tmp_path / folder / file).read_bytes()
+
+    for file in ["labels.csv", "membership.csv"]:
+        assert content("a", file) == content("b", file)
+    assert content("a", "membership.csv") != content("c", "membership.csv")
+
+
+def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
+    seen = {}
+    original = od.ODSymNMF.__init__
+
+    def spy(self, **parameters):
+        seen.update(parameters)
+        original(self, **parameters)
+
+    spy.__signature__ = inspect.signature(original)
+    monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
+    options = "--loss l1 --init spectral --n-init 2 --normalize degree --upper 0.4 --restarts 1"
+    options += " --max-iter 9 --tol 0.01 --seed 5"
+    result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert seen == {
+        "n_clusters": 3,
+        "loss": "l1",
+        "affinity": "precomputed",
+        "init": "spectral",
+        "n_init": 2,
+        "normalize": "degree",
+        "upper": 0.4,
+        "restarts": 1,
+        "max_iter": 9,
+        "tol": 0.01,
+        "random_state": 5,
+        "verbose": 0,
+    }
+
+
+def test_choices_are_those_of_the_library():
+    assert command.FORMATS == io.FORMATS
+    assert command.AFFINITIES == base.AFFINITIES
+    assert set(command.STARTS) == {*init.STARTS, "l2"}
+
+
+def test_defaults_are_those_of_the_estimator():
+    expected = {**od.ODSymNMF().get_params(), "random_state": 0}
+    given = {option.name: option for option in command.cluster.params}
+    for name in {*expected} & {*given} - {"n_clusters", "affinity"}:
+        assert (
+            command.cluster.make_context("cluster", ["x", "-r", "1"]).params[name]
+            == (expected[name])
+        ), name
+
+
+@pytest.mark.parametrize("affinity", ["cosine", "rbf", "nearest_neighbors"])
+def test_features_are_compared(affinity, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.eye(3, 6), 12, axis=0) * 4 + rng.uniform(size=(36, 6))
+    path = tmp_path / "points.csv"
+    np.savetxt(path, X, delimiter=",")
+    folder = tmp_path / "run"
+    result = run("cluster", path, "-r", 3, "--affinity", affinity, "-o", folder)
+    assert result.exit_code == 0, result.stderr
+    labels = [row[1] for row in rows(folder / "labels.csv")[1:]]
+    assert [len(set(labels[k : k + 12])) for k in (0, 12, 24)] == [1, 1, 1]
+    assert len(set(labels)) == 3
+
+
+def test_the_report_is_given_what_was_fitted(edges, tmp_path, monkeypatch):
+    """After normalize, and X rather than X X^T for cosines."""
+    given = []
+    original = report.page
+
+    def page(A, *arguments, **options):
+        given.append(A)
+        return original(A, *arguments, **options)
+
+    monkeypatch.setattr(report, "page", page)
+    arguments = ["-r", 2, "--normalize", "degree", "-o", tmp_path / "a"]
+    assert run("cluster", edges, *arguments).exit_code == 0
+    assert isinstance(given[0], Sparse)
+    expected = degree_normalized(io.read(edges).matrix).A.toarray()
+    assert np.array_equal(given[0].A.toarray(), expected)
+
+    path = tmp_path / "points.csv"
+    np.savetxt(path, np.random.default_rng(0).uniform(size=(12, 4)), delimiter=",")
+    arguments = ["-r", 2, "--affinity", "cosine", "-o", tmp_path / "b"]
+    assert run("cluster", path, *arguments).exit_code == 0
+    assert isinstance(given[1], Gram)
+    assert given[1].X.shape == (12, 4)
+
+
+def test_texts(tmp_path):
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for i in range(4):
+        (letters / f"sea{i}.txt").write_text(f"ship sail wave captain harbour {i}")
+        (letters / f"farm{i}.txt").write_text(f"cow plough field barn harvest {i}")
+    folder = tmp_path / "run"
+    assert run("cluster", letters, "--text", "-r", 2, "-o", folder).exit_code == 0
+    groups = {name: label for name, label, _ in rows(folder / "labels.csv")[1:]}
+    assert len(groups) == 8
+    assert len({label for name, label in groups.items() if "sea" in name}) == 1
+    assert len({*groups.values()}) == 2
+    files = sorted(letters.iterdir())
+    assert run("cluster", *files, "--text", "-r", 2, "-o", tmp_path / "again").exit_code == 0
+    assert {row[1] for row in rows(tmp_path / "again" / "labels.csv")[1:]} == {"0", "1"}
+
+
+def test_texts_without_words(tmp_path):
+    (tmp_path / "a.txt").write_text("? !")
+    (tmp_path / "b.txt").write_text("- 1")
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    result = run("cluster", *files, "--text", "-r", 1, "-o", tmp_path / "run")
+    refused(result, 1, "2 texts hold no words")
+
+
+def test_the_folder_is_named_after_the_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    write_edges(tmp_path / "data" / "my.graph.csv")
+    result = run("cluster", "data/my.graph.csv", "-r", 2)
+    assert result.exit_code == 0
+    assert (tmp_path / "my-clusters" / "report.html").exists()
+    assert "open my-clusters/report.html" in result.stdout.replace("\\", "/")
+
+
+def test_quiet_is_silent(edges, tmp_path):
+    result = run("cluster", edges, "-r", 3, "--max-iter", 1, "-q", "-o", tmp_path / "run")
+    assert (result.exit_code, result.output) == (0, "")
+    refused(run("cluster", edges, "-r", 3, "-q", "-o", tmp_path / "run"), 1, "--force")
+
+
+def test_results_and_progress_do_not_mix(edges, tmp_path):
+    result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
+    assert "sweep 1 of at most 200" in result.stderr
+    assert "of at most" not in result.stdout
+    assert "cluster  items  strongest members" in result.stdout
+
+
+def test_no_convergence_is_said_kindly(edges, tmp_path):
+    result = run("cluster", edges, "-r", 3, "--max-iter", 1, "--tol", 0, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "Raise --max-iter" in result.stderr
+    assert "Warning" not in result.output
+
+
+def test_items_of_no_cluster_are_counted(tmp_path):
+    path = write_edges(tmp_path / "graph.csv", groups=2, size=4)
+    path.write_text(path.read_text() + "lone a,lone b,1\n")
+    result = run("cluster", path, "-r", 1, "--loss", "l1", "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    loose = sum(row[1:] == ["-1", "0.0"] for row in rows(tmp_path / "run" / "labels.csv"))
+    assert loose >= 2
+    assert f"{loose} items belong to no cluster" in result.stdout
+
+
+def test_large_memberships_are_an_array(edges, tmp_path, monkeypatch):
+    run("cluster", edges, "-r", 3, "-o", tmp_path / "table")
+    monkeypatch.setattr(room, "LARGE", 24 * 3 - 1)
+    run("cluster", edges, "-r", 3, "-o", tmp_path / "array")
+    assert not (tmp_path / "array" / "membership.csv").exists()
+    names, H = room.read_membership(tmp_path / "array")
+    same_names, same = room.read_membership(tmp_path / "table")
+    assert names == same_names
+    assert np.array_equal(H, same)
+
+
+HARD_NAMES = [
+    'a "quoted", name',
+    "line\nbreak",
+    "carriage\rreturn",
+    "=HYPERLINK(1)",
+    "-1",
+    "Émile 東京 🙂",
+    "tab\there",
+    "a;b|c",
+    "#hashtag",
+    "% of all",
+    " blank ",
+    "'",
+    "name",
+]
+
+
+def test_any_name_comes_back(tmp_path):
+    found = [(name, i % 3 - 1, 0.5) for i, name in enumerate(HARD_NAMES)]
+    room.write_table(tmp_path / "labels.csv", ["name", "cluster", "strength"], iter(found))
+    assert [row[0] for row in rows(tmp_path / "labels.csv")[1:]] == HARD_NAMES
+    # Our reader may take the blanks around and between words for one.
+    labels = io.read_labels(tmp_path / "labels.csv").items()
+    expected = [(name.split(), str(label)) for name, label, _ in found]
+    assert [(name.split(), label) for name, label in labels] == expected
+
+
+@pytest.mark.parametrize("mark", [";", "\t", " ", "#", '"', "|"])
+def test_names_do_not_decide_on_the_delimiter(tmp_path, mark):
+    names = [f"{mark}a{mark}{i}" for i in range(5)]
+    found = iter([(name, 0, 0.5) for name in names])
+    room.write_table(tmp_path / "labels.csv", ["name", "cluster", "strength"], found)
+    found = io.read_labels(tmp_path / "labels.csv")
+    assert [name.split() for name in found] == [name.split() for name in names]
+
+
+def test_names_like_formulas_are_kept_and_said(tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text("=1+1,-5\n-5,b\nb,=1+1\n+49x,b\n")
+    result = run("cluster", path, "-r", 1, "-o", tmp_path / "run")
+    assert "2 names look like formulas, such as '=1+1'" in result.stderr
+    names = {row[0] for row in rows(tmp_path / "run" / "labels.csv")[1:]}
+    assert names == {"=1+1", "-5", "b", "+49x"}
+
+
+def test_names_cannot_command_the_terminal(tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text("\x1b[2Ja,b\nb,c\n\x1b[2Ja,c\n")
+    assert "\x1b" not in run("cluster", path, "-r", 1, "-o", tmp_path / "run").output

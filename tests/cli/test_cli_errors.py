@@ -1,0 +1,245 @@
+"""What goes wrong: one line, the right exit code, nothing lost and nothing left behind."""
+
+import errno
+import os
+
+import pytest
+from cli_problems import FILES, refused, run, write_edges
+
+from odsymnmf.cli import fit as fitting
+from odsymnmf.cli import run as room
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "'-r'"),
+        (["-r", 0], "0 is not in the range"),
+        (["-r", "two"], "'two' is not a valid integer"),
+        (["-r", 2, "--loss", "l3"], "'l3' is not one of 'l2', 'l1'"),
+        (["-r", 2, "--upper", 0], "0.0 is not in the range x>0"),
+        (["-r", 2, "--tol", -1], "-1.0 is not in the range"),
+        (["-r", 2, "--format", "xls"], "'xls' is not one of"),
+        (["-r", 2, "--colour"], "'--colour'"),
+        (["-r", 2, "another.csv"], "give one INPUT"),
+        (["-r", 2, "--text", "--affinity", "rbf"], "--text compares by cosine"),
+        (["-r", 2, "--text", "--format", "npy"], "--text goes with neither"),
+        (["-r", 2, "--text", "--symmetrize", "max"], "--text goes with neither"),
+    ],
+)
+def test_usage(edges, tmp_path, arguments, words):
+    result = run("cluster", edges, *arguments, "-o", tmp_path / "run")
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_usage_without_input():
+    result = run("cluster", "-r", 2)
+    assert result.exit_code == 2
+    assert "INPUT" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, ["no such file"]),
+        ("", ["empty"]),
+        ("a,b,1\nb,c,many\n", ["line 2"]),
+        ("a,b,1\nb,c,nan\n", ["line 2"]),
+    ],
+)
+def test_bad_input(tmp_path, content, words):
+    path = tmp_path / "graph.csv"
+    if content is not None:
+        path.write_text(content)
+    before = os.listdir(tmp_path)
+    refused(run("cluster", path, "-r", 2, "-o", tmp_path / "run"), 1, "graph.csv", *words)
+    assert os.listdir(tmp_path) == before
+
+
+def test_a_table_that_is_not_symmetric_names_the_remedy(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("0,1,2,3\n1,0,1,1\n0,1,0,1\n3,1,1,0\n")
+    refused(run("cluster", path, "-r", 2, "-o", tmp_path / "run"), 1, "--symmetrize")
+    arguments = ["-r", 2, "--symmetrize", "mean", "-o", tmp_path / "run"]
+    assert run("cluster", path, *arguments).exit_code == 0
+
+
+def test_what_the_engine_refuses(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("0,-1,-2,-3\n-1,0,1,1\n-2,1,0,1\n-3,1,1,0\n")
+    result = run("cluster", path, "-r", 2, "--normalize", "degree", "-q", "-o", tmp_path / "run")
+    refused(result, 1, "degrees must be >= 0")
+    assert os.listdir(tmp_path) == ["table.csv"]
+
+
+def test_too_little_memory_is_said(edges, tmp_path, monkeypatch):
+    def fit(*arguments, **options):
+        raise MemoryError("Unable to allocate 7 PiB")
+
+    monkeypatch.setattr(fitting, "fit", fit)
+    result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run")
+    refused(result, 1, "not enough memory", "7 PiB")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def never(*arguments, **options):
+    raise AssertionError("the fit began before the folder was checked")
+
+
+def test_an_existing_run_is_kept_without_force(edges, finished, monkeypatch):
+    before = contents(finished)
+    monkeypatch.setattr(fitting, "fit", never)
+    result = run("cluster", edges, "-r", 2, "-o", finished)
+    refused(result, 1, "holds a run already; --force replaces it")
+    assert contents(finished) == before
+
+
+def test_force_replaces_a_run(edges, finished, tmp_path):
+    (finished / "membership.csv").rename(finished / "membership.npz")  # of a larger run
+    assert run("cluster", edges, "-r", 2, "--force", "-o", finished).exit_code == 0
+    assert sorted(os.listdir(finished)) == FILES
+    header = (finished / "membership.csv").read_text().splitlines()[0]
+    assert header == "name,cluster_0,cluster_1"
+    assert sorted(os.listdir(tmp_path)) == ["finished", "graph.csv"]
+
+
+def test_force_keeps_the_old_run_until_the_new_one_is_complete(edges, finished, monkeypatch):
+    before = contents(finished)
+
+    def write_run(folder, *arguments):
+        (folder / "labels.csv").write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(room, "write_run", write_run)
+    result = run("cluster", edges, "-r", 2, "--force", "-q", "-o", finished)
+    refused(result, 1, "No space left on device", str(finished))
+    assert contents(finished) == before
+    assert sorted(os.listdir(finished.parent)) == ["finished", "graph.csv"]
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize("file", ["thesis.txt", "run.json"])
+def test_what_is_not_a_run_is_never_replaced(edges, tmp_path, monkeypatch, file, force):
+    monkeypatch.setattr(fitting, "fit", never)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / file).write_text('{"versions": []}')
+    result = run("cluster", edges, "-r", 2, "-o", tmp_path / "mine", *force)
+    refused(result, 1, "is not a run of odsymnmf")
+    assert contents(tmp_path / "mine") == {file: b'{"versions": []}'}
+
+
+def test_force_keeps_what_others_put_into_a_run(edges, finished):
+    (finished / "notes.txt").write_text("mine")
+    before = contents(finished)
+    refused(run("cluster", edges, "-r", 2, "--force", "-o", finished), 1, "'notes.txt'", "move it")
+    assert contents(finished) == before
+
+
+def test_a_file_in_the_way(edges):
+    refused(run("cluster", edges, "-r", 2, "--force", "-o", edges), 1, "is not a folder")
+    refused(run("cluster", edges, "-r", 2, "-o", edges / "run"), 1, "Not a directory")
+
+
+def test_an_empty_folder_is_filled(edges, tmp_path):
+    (tmp_path / "run").mkdir()
+    assert run("cluster", edges, "-r", 2, "-o", tmp_path / "run").exit_code == 0
+    assert sorted(os.listdir(tmp_path / "run")) == FILES
+
+
+def test_no_permission(edges, tmp_path, monkeypatch):
+    """Root may write anywhere, so that the refusal is played; it comes before the fit."""
+    monkeypatch.setattr(fitting, "fit", never)
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o500)
+    if os.access(closed, os.W_OK):
+        original = os.mkdir
+
+        def mkdir(path, *arguments, **options):
+            if str(path).startswith(str(closed)):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return original(path, *arguments, **options)
+
+        monkeypatch.setattr(os, "mkdir", mkdir)
+    result = run("cluster", edges, "-r", 2, "-o", closed / "deep" / "run")
+    refused(result, 1, "Permission denied", str(closed / "deep" / "run"))
+    assert os.listdir(closed) == []
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_full_disk_leaves_nothing(edges, tmp_path, monkeypatch, file):
+    """The disk fills up while any of the files is put there."""
+    original = os.fsync
+    left = [FILES.index(file)]
+
+    def fsync(descriptor):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        original(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "deep" / "er" / "run")
+    refused(result, 1, "No space left on device")
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_somebody_took_the_name_meanwhile(edges, tmp_path, monkeypatch):
+    original = room.write_run
+
+    def write_run(*arguments):
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "thesis.txt").write_text("mine")
+        original(*arguments)
+
+    monkeypatch.setattr(room, "write_run", write_run)
+    refused(run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run"), 1, "is not a run")
+    assert contents(tmp_path / "run") == {"thesis.txt": b"mine"}
+    assert sorted(os.listdir(tmp_path)) == ["graph.csv", "run"]
+
+
+def test_ctrl_c_while_writing_leaves_nothing(edges, tmp_path, monkeypatch):
+    def write_run(folder, *arguments):
+        (folder / "labels.csv").write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, "write_run", write_run)
+    result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run")
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "interrupted; nothing was written"
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_ctrl_c_while_reading(edges, tmp_path, monkeypatch):
+    def read_items(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "read_items", read_items)
+    result = run("cluster", edges, "-r", 2, "-o", tmp_path / "run")
+    assert (result.exit_code, result.stderr) == (130, "interrupted; nothing was written\n")
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_a_link_is_followed(edges, tmp_path):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert run("cluster", edges, "-r", 2, "-o", tmp_path / "link").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(os.listdir(tmp_path / "target")) == FILES
+
+
+def test_one_item_is_too_few(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("1\n")
+    refused(run("cluster", path, "-r", 1, "-q", "-o", tmp_path / "run"), 1, "minimum of 2")
+
+
+def test_more_clusters_than_items(tmp_path):
+    path = write_edges(tmp_path / "graph.csv", groups=1, size=4)
+    assert run("cluster", path, "-r", 9, "-o", tmp_path / "run").exit_code == 0
