@@ -17,6 +17,7 @@ from odsymnmf.io._numbers import FIRST, decimals, digits, number, parse
 # Fields that are worked on together: few enough for the cache.
 BLOCK = 2**15
 LONGEST_NAME = 1000
+REMEDY = "give a number there, or leave the column out"
 # 64-bit odd constants, from the digits of the golden ratio and of pi.
 FACTORS = (0x9E3779B97F4A7C15, 0x243F6A8885A308D3)
 
@@ -65,7 +66,7 @@ class Fields:
 
     # --- numbers -----------------------------------------------------------------------------
 
-    def numbers(self, columns: slice, first: int = 0) -> Array:
+    def numbers(self, columns: slice, first: int = 0, remedy: str = REMEDY) -> Array:
         """Return the columns as floats, from row ``first`` on; text is an error with its line."""
         starts, ends = self._places(first, columns)
         values = np.empty(len(starts))
@@ -77,7 +78,7 @@ class Fields:
                 joined, sound = self._joined(start, end)
                 parsed = parse(joined, np.float64, len(start)) if sound else None
             if parsed is None:
-                parsed = np.array(self._slow_numbers(start, end))
+                parsed = np.array(self._slow_numbers(start, end, remedy))
             values[block] = parsed
         return values.reshape(self.shape[0] - first, -1)
 
@@ -116,15 +117,18 @@ class Fields:
         sound = lengths.min() > 1 and np.count_nonzero(joined <= ord(" ")) == len(starts)
         return joined.tobytes(), bool(sound)
 
-    def _slow_numbers(self, starts: Array, ends: Array) -> list[float]:
+    def _slow_numbers(self, starts: Array, ends: Array, remedy: str) -> list[float]:
         """Parse field by field, to find the one that is not a number."""
         values = []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             text = self.data[start:end].decode()
             value = number(text)
             if value is None:
-                row = int(np.searchsorted(self.starts[:, 0], start, side="right")) - 1
-                raise self.error(row, f"{quoted(text)} is not a number; {_remedy(text)}")
+                # Columns may stand in any order, so the first is not always where a row begins.
+                row = int(np.searchsorted(self.starts.min(axis=1), start, side="right")) - 1
+                is_comma = number(text.replace(",", ".")) is not None
+                remedy = "write numbers with a decimal point" if is_comma else remedy
+                raise self.error(row, f"{quoted(text)} is not a number; {remedy}")
             values.append(value)
         return values
 
@@ -185,12 +189,6 @@ class Fields:
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
         found = (seen.setdefault(self.data[s:e], i) for i, (s, e) in enumerate(pairs))
         return np.fromiter(found, dtype=np.int64, count=len(starts))
-
-
-def _remedy(text: str) -> str:
-    if number(text.replace(",", ".")) is not None:
-        return "write numbers with a decimal point"
-    return "give a number there, or leave the column out"
 
 
 def _blocks(n: int) -> Iterator[slice]:
