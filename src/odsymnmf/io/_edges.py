@@ -83,12 +83,12 @@ def _compact(fields: Fields, ids: Array, first: int) -> tuple[Array, list[str]]:
     top = int(ids.max())
     if top > 4 * ids.size:
         kept, pairs = np.unique(ids, return_inverse=True)
-        return pairs.reshape(ids.shape), [str(number) for number in kept.tolist()]
+        return pairs.reshape(ids.shape), list(map(str, kept.tolist()))
     occurs = np.zeros(top + 1, dtype=bool)
     occurs[ids.ravel()] = True
     kept = np.flatnonzero(occurs)
     pairs = ids if len(kept) == top + 1 else (np.cumsum(occurs) - 1)[ids]
-    return pairs, [str(number) for number in kept.tolist()]
+    return pairs, list(map(str, kept.tolist()))
 
 
 def _triples(fields: Fields, first: int, weights: Array, notes: list[str], is_sure: bool) -> Items:

@@ -60,18 +60,21 @@ class Fields:
         padded = self.data + bytes(8)
         return np.ndarray(len(self.data), dtype="<u8", buffer=padded, strides=(1,))
 
-    def _places(self, first: int, columns: slice) -> tuple[Array, Array]:
-        """Return where the fields of these columns begin and end, row by row."""
-        return self.starts[first:, columns].ravel(), self.ends[first:, columns].ravel()
+    def _pieces(self, first: int, columns: slice) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield where the fields of these columns begin and end, row by row, a block at a time."""
+        starts, ends = self.starts[first:, columns], self.ends[first:, columns]
+        rows, width = starts.shape
+        for block in _blocks(rows, width):
+            # Converted once, because NumPy converts other indices at every use.
+            start, end = (places[block].astype(np.intp).ravel() for places in (starts, ends))
+            yield slice(block.start * width, block.stop * width), start, end
 
     # --- numbers -----------------------------------------------------------------------------
 
     def numbers(self, columns: slice, first: int = 0, remedy: str = REMEDY) -> Array:
         """Return the columns as floats, from row ``first`` on; text is an error with its line."""
-        starts, ends = self._places(first, columns)
-        values = np.empty(len(starts))
-        for block in _blocks(len(starts)):
-            start, end = starts[block], ends[block]
+        values = np.empty(self.starts[first:, columns].shape)
+        for block, start, end in self._pieces(first, columns):
             lengths = end - start
             parsed = decimals(self._words[start], lengths) if lengths.max() <= 8 else None
             if parsed is None:
@@ -79,29 +82,28 @@ class Fields:
                 parsed = parse(joined, np.float64, len(start)) if sound else None
             if parsed is None:
                 parsed = np.array(self._slow_numbers(start, end, remedy))
-            values[block] = parsed
-        return values.reshape(self.shape[0] - first, -1)
+            values.ravel()[block] = parsed
+        return values
 
     def integers(self, columns: slice, first: int = 0) -> Array | None:
         """Return the columns as integers; None where a field is not one, or begins with 0."""
-        starts, ends = self._places(first, columns)
-        values = np.empty(len(starts), dtype=np.int64)
-        for block in _blocks(len(starts)):
-            start, lengths = starts[block], ends[block] - starts[block]
+        values = np.empty(self.starts[first:, columns].shape, dtype=np.int64)
+        for block, start, end in self._pieces(first, columns):
+            words, lengths = self._words[start], end - start
             # An id such as 007 is a name, and one of 19 digits may not fit.
-            padded = (self._bytes[start] == ord("0")) & (lengths > 1)
+            padded = ((words & FIRST[1]) == ord("0")) & (lengths > 1)
             if padded.any() or lengths.max() > 18 or lengths.min() == 0:
                 return None
-            parsed = digits(self._words[start], lengths) if lengths.max() <= 8 else None
+            parsed = digits(words, lengths) if lengths.max() <= 8 else None
             if parsed is None:
-                joined, sound = self._joined(start, ends[block])
+                joined, sound = self._joined(start, end)
                 if not sound or joined.translate(None, b"0123456789- "):
                     return None
                 parsed = parse(joined, np.int64, len(start))
             if parsed is None:
                 return None
-            values[block] = parsed
-        return values.reshape(self.shape[0] - first, -1)
+            values.ravel()[block] = parsed
+        return values
 
     def _joined(self, starts: Array, ends: Array) -> tuple[bytes, bool]:
         """Return the fields with one space after each, and whether none has spaces or is empty."""
@@ -136,7 +138,7 @@ class Fields:
 
     def codes(self, columns: slice, first: int = 0) -> tuple[Array, list[str]]:
         """Number the distinct texts of the columns, in order of appearance, and return them."""
-        starts, ends = self._places(first, columns)
+        starts, ends = self.starts[first:, columns].ravel(), self.ends[first:, columns].ravel()
         lengths = ends - starts
         width = self.starts[:, columns].shape[1]
         for broken, what in ((lengths == 0, "no name"), (lengths > LONGEST_NAME, "a huge name")):
@@ -191,9 +193,10 @@ class Fields:
         return np.fromiter(found, dtype=np.int64, count=len(starts))
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, BLOCK):
-        yield slice(start, min(start + BLOCK, n))
+def _blocks(n: int, width: int = 1) -> Iterator[slice]:
+    size = max(1, BLOCK // width)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
 def _mixed(keys: Array, factor: int) -> Array:

@@ -113,14 +113,19 @@ def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
     # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
     dtype = np.int32 if len(body) < 2**31 else np.int64
     pieces, is_regular = [], not body.startswith(b" ")
+    has_blanks, has_comments = b" " in body, any(mark in body for mark in COMMENTS)
     for start in range(0, len(body), BLOCK):
         text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
-        is_blank, is_newline = text == ord(" "), text == ord("\n")
+        is_newline = text == ord("\n")
         is_end = is_newline | (text == ord(mark))
         pieces.append((np.flatnonzero(is_end[:BLOCK]) + start).astype(dtype))
-        is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
+        is_skipped = is_newline
+        if has_comments:
+            is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
         odd = is_newline[:-1] & is_skipped[1:]
-        odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
+        if has_blanks:
+            is_blank = text == ord(" ")
+            odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
         is_regular = is_regular and not odd.any()
     return np.concatenate(pieces), is_regular
 
