@@ -143,7 +143,7 @@ def test_encodings(tmp_path, name):
     assert message.startswith(", line 2: byte ")
     assert "(0xe9) is not UTF-8; save the file as UTF-8" in message
     assert "UTF-16" in refused(path, text.decode().encode("utf-16"))
-    assert "not a text file" in refused(path, text + b"\0")
+    assert "is not text; if it is of another format" in refused(path, text + b"\0")
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -181,7 +181,20 @@ BAD = [
     ("a.edges", b"a b c d\n", r", line 1: 4 fields, but an edge has two names"),
     ("a.csv", b'x,y\n\n"a"b,c\n', r", line 3: the quotes do not match .*; "),
     ("a.csv", b'a,b\n"c,d\n', r", line \d: the quotes do not match .*; "),
+    ("a.csv", b"x,source,target\n1,a,\n", r", line 2: no name where one is needed; "),
+    (
+        "a.csv",
+        b"weight,id,source,target\n1,1,a,b\nz,2,b,c\n",
+        r", line 3: 'z' is not a number; give",
+    ),
+    (
+        "a.csv",
+        b"source,target,type\na,b,Directed\nb,c,Undirected\n",
+        r", line 3: some edges are Directed and some Undirected; ",
+    ),
     # tables
+    ("a.csv", b"a,b,1,x\nb,c,1,y\n", r", line 1: 'b' is not a number; taken for a table, .*cut -d"),
+    ("a.csv", b",a,b\na,,1\nb,,\n", r", line 3: '' is not a number; "),
     ("a.csv", b"0,1,2,3\n1,0,2,3\n", r", line 1: 2 rows and 4 columns of numbers, but .*; "),
     ("a.csv", b"a,b,c,d\n1,2,x,4\n1,2,3,4\n1,2,3,4\n1,2,3,4\n", r", line 2: 'x' is not a number; "),
     ("a.csv", b",a,b\na,0,1\nb,1\n", r", line 3: 2 fields where the lines above have 3; "),
@@ -336,20 +349,29 @@ def test_bad_files_beside_a_matrix(tmp_path, ending, lines, expected):
     assert str(caught.value).startswith(f"{other}{expected}")
 
 
-def test_a_graph_has_no_features(tmp_path):
-    path = tmp_path / "a.gml"
-    assert "has no features; " in refused(path, WITH_NAMES["graph.gml"], features=True)
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.gml", WITH_NAMES["graph.gml"], ""),
+        ("a.csv", b"Source,Target,Weight\na,b,1\nc,d,1\n", "its first line says 'Source' and"),
+        ("a.csv", b"Id,From,To,Type\n1,a,b,x\n2,c,d,x\n", "its first line says 'From' and 'To'"),
+        ("a.csv", b"a,b\nb,c\nc,d\n", "2 names stand in both columns"),
+        ("a.edges", b"1 2 1\n2 3 1\n3 1 1\n", "3 names stand in both columns"),
+    ],
+)
+def test_a_graph_has_no_features(tmp_path, name, data, why):
+    message = refused(tmp_path / name, data, features=True)
+    assert why in message
+    assert "and has no features; leave the affinity out" in message
 
 
 def test_features_must_be_finite(tmp_path):
-    for name, data in {
-        "a.csv": b"x,y,z,u\n1,2,3,nan\n",
-        "a.edges": b"d,w,inf\n",
-        "a.npy": saved(lambda f: np.save(f, A * np.inf))
-        if False
-        else saved(lambda f: np.save(f, np.full((2, 3), np.inf))),
-    }.items():
-        assert "NaN or infinite" in refused(tmp_path / name, data, features=True)
+    for name, data, expected in (
+        ("a.csv", b"x,y,z,u\n1,2,3,4\n1,2,nan,4\n", "row '1', column 'z' is nan; "),
+        ("a.edges", b"d,v,1\nd,w,inf\n", "row 'd', column 'w' is inf; "),
+        ("a.npy", saved(lambda f: np.save(f, [[1, 2], [3, -np.inf]])), "row '1', column '1' is -"),
+    ):
+        assert f"the value in {expected}" in refused(tmp_path / name, data, features=True)
 
 
 def test_without_networkx(tmp_path, monkeypatch):

@@ -78,8 +78,11 @@ def test_what_is_symmetric_stays(read, how):
 
 
 def test_a_mixture_of_one_and_both_directions(read):
-    with pytest.raises(io.InputError, match=r"line 3: 'b' and 'c' are linked in both directions"):
+    problem = r"line 3: 'b' and 'c' are linked in both directions, but {} in one only: perhaps a "
+    with pytest.raises(io.InputError, match=problem.format("1 other pair")):
         read("# x\na,b,1\nb,c,1\nc,b,1\n")
+    with pytest.raises(io.InputError, match=problem.format("2 other pairs")):
+        read("# x\na,b,1\nb,c,1\nc,b,1\nc,d,1\n")
 
 
 def test_weights_that_cancel_or_are_zero_are_given_all_the_same(read):
@@ -168,6 +171,28 @@ def test_the_diagonal_is_left_out(read, name, data):
     assert items.notes == ["the diagonal is never looked at: its values are left out"]
 
 
+@pytest.mark.parametrize("frame", ["{}\nx,{}\ny,{}\nz,{}", "{}\n{}\n{}\n{}"])
+def test_an_empty_diagonal(read, frame):
+    corner = "," * frame.startswith("{}\nx")
+    items = read(frame.format(f"{corner}x,y,z", ",1,2", "1,,3.5", "2,3.5,"), format="table")
+    assert (items.names, items.notes) == (["x", "y", "z"], [])
+    assert values(items) == [[0, 1, 2], [1, 0, 3.5], [2, 3.5, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (",1,1,0\n1,,1,0\n1,1,,0\n0,0,0,\n", 4),
+        (",.1,.2,.3\n.1,,1,0\n.2,1,,0\n.3,0,0,\n", 4),
+        (",1,2,3\n1,,1,0\n2,1,,0\n3,0,0,\n", 3),
+        (",.1,.2,.3\n.1,0,1,0\n.2,1,0,0\n.3,0,0,0\n", 3),
+    ],
+)
+def test_numbers_beside_an_empty_corner(read, text, size):
+    """Names, unless the diagonal is empty and they are decimals or not all different."""
+    assert read(text).matrix.shape == (size, size)
+
+
 # --- what a text file is ---------------------------------------------------------------------
 
 
@@ -203,6 +228,59 @@ def test_the_diagonal_is_left_out(read, name, data):
 def test_text(read, text, format, names):
     items = read(text, "a.txt")
     assert (items.format, items.names) == (format, names)
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("source,target,weight,date\nb,a,2,x\nc,b,.5,y\n", ["columns left out: 'date'"]),
+        ("weight,source,target\n2,b,a\n.5,c,b\n", []),
+        ("Target,Source,Weight\na,b,2\nb,c,.5\n", []),
+        (",source,target,weight\n0,b,a,2\n1,c,b,.5\n", []),
+        ('"from" "to" "weight"\n"1" "b" "a" 2\n"2" "c" "b" .5\n', []),
+        (
+            "Source,Target,Type,Id,Label,timeset,Weight\n"
+            "b,a,Undirected,0,,,2\nc,b,Undirected,1,,,.5\n",
+            ["columns left out: 'Id', 'Label', 'timeset'"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("format", [None, "edges"])
+def test_edges_among_other_columns(read, text, notes, format):
+    items = read(text, format=format)
+    assert (items.names, items.notes) == (["b", "a", "c"], notes)
+    assert values(items) == [[0, 2, 0.5], [2, 0, 0], [0.5, 0, 0]]
+
+
+def test_many_other_columns_are_counted(read):
+    others = ",".join(f"c{k}" for k in range(20))
+    items = read(f"source,target,{others}\na,b{',' * 20}\n")
+    assert items.notes[0].endswith("'c6', 'c7' and 12 more")
+    assert items.notes[1] == UNWEIGHTED
+
+
+def test_a_table_of_words_that_look_like_a_header(read):
+    items = read("name,from,to,a\nfrom,0,1,2\nto,1,0,3\na,2,3,0\n")
+    assert (items.format, items.names) == ("table", ["from", "to", "a"])
+
+
+def test_edges_of_type_directed(read):
+    text = "Source,Target,Type\na,b,Directed\n"
+    with pytest.raises(io.InputError, match=r"says Directed, and 1 pair is .*--symmetrize"):
+        read(text)
+    assert values(read(text, symmetrize="max")) == [[0, 1], [1, 0]]
+    assert values(read(f"{text}b,a,Directed\n")) == [[0, 1], [1, 0]]
+    assert values(read(text.replace("Directed", "friend"))) == [[0, 1], [1, 0]]
+
+
+def test_names_in_quotes_keep_their_blanks(read):
+    expected = ["  padded ", "b", " b", "c, d "]
+    for text in (
+        '# a "\n"  padded ",b , 1\nb , " b",2\n" b", "c, d ",3\n',
+        '# a "\n"  padded " b 1\nb  " b" 2\n" b" "c, d "  3\n',
+        '"source" "target" "weight"\n"  padded " "b" 1\n"b" " b" 2\n" b" "c, d " 3\n',
+    ):
+        assert read(text).names == expected
 
 
 def test_the_same_text_as_list_and_as_table(read):
@@ -307,6 +385,20 @@ def test_features(read, name, data, names, columns):
     items = read(data, name, features=True)
     assert values(items) == X
     assert (items.names, items.features) == (names, columns)
+
+
+TRIPLES = "rows are the names of the first column, columns those of the second"
+
+
+def test_items_features_and_values_as_a_list(read):
+    assert TRIPLES in read("a,u,1\nb,v,2\n", features=True).notes
+    # Ids overlap, but the header says what they are, or the user.
+    items = read("document,word,count\n1,1,1\n2,2,2\n", features=True)
+    assert (values(items), items.notes) == ([[1, 0], [0, 2]], [TRIPLES])
+    assert read("document,word\nd,e\n", features=True).names == ["d"]
+    items = read("source,target\na,b\nb,c\n", features=True, format="edges")
+    assert (items.names, items.features) == (["a", "b"], ["b", "c"])
+    assert TRIPLES in items.notes
 
 
 @pytest.mark.parametrize(

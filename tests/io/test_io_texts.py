@@ -39,6 +39,9 @@ def test_bad_texts(folder, tmp_path):
         io.read_texts(folder)
     message = f"{latin}, line 2: byte 8 (0xe9) is not UTF-8; save the file as UTF-8"
     assert str(caught.value).startswith(message)
+    latin.write_bytes(b"\x89PNG\r\n\0")
+    with pytest.raises(io.InputError, match=r"d.txt: is not text; move it out of the folder, or"):
+        io.read_texts(folder)
     latin.unlink()
     os.mkfifo(folder / "pipe")
     with pytest.raises(io.InputError, match="pipe or a device"):
@@ -76,10 +79,14 @@ def test_labels(tmp_path, text):
         ("a\nb\n", ", line 1: 1 columns; give two, name and cluster"),
         ("a,0\nb,1\na,1\n", ", line 3: 'a' is named a second time; "),
         ("a,0\nb,\n", ", line 2: a name or cluster is missing; "),
+        ("a,0\n\0", ": is not text; give a csv file of names and clusters"),
         ("a,0\nb,1,1\n", ", line 2: 3 fields where the lines above have 2; "),
     ],
 )
 def test_bad_labels(tmp_path, text, expected):
+    # What helps the other readers does not help here.
+    with pytest.raises(io.InputError, match=r"is a folder; give the table in it, such as its lab"):
+        io.read_labels(tmp_path)
     path = tmp_path / "labels.csv"
     path.write_text(text)
     with pytest.raises(io.InputError) as caught:

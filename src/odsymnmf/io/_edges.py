@@ -4,31 +4,29 @@ import numpy as np
 
 from odsymnmf.io._fields import Fields
 from odsymnmf.io._graph import directed, from_list
-from odsymnmf.io._items import Array, Items
+from odsymnmf.io._header import edge_columns, has_ends
+from odsymnmf.io._items import Array, Items, bad, quoted
 from odsymnmf.io._numbers import number
 from odsymnmf.io._symmetry import finite_features
 
-HEADERS = {
-    ("source", "target"),
-    ("from", "to"),
-    ("src", "dst"),
-    ("node1", "node2"),
-    ("node_1", "node_2"),
-    ("fromnodeid", "tonodeid"),
-    ("item1", "item2"),
-}
 PAIR = slice(0, 2)
+# What stands above the first column of item, feature and value, and never above that of a graph.
+ITEMS = {"doc", "docid", "doc_id", "document", "document_id", "item", "user", "userid", "user_id"}
 
 
-def read_edges(fields: Fields, *, features: bool, symmetrize: str | None) -> Items:
+def read_edges(
+    fields: Fields, *, features: bool, symmetrize: str | None, is_sure: bool = False
+) -> Items:
     """Return the graph of an edge list; with ``features``, a matrix of item, feature, value.
 
     Ids that are all integers (without leading zeros) are sorted by number; names keep the order
     in which they appear. The first line is a header if it says source and target or the like, if
-    its third field is not a number, or if all ids below it are integers and it has words.
+    its third field is not a number, or if all ids below it are integers and it has words. With
+    ``features``, what looks like a graph is refused unless the user is sure.
     """
+    fields, is_directed, notes = edge_columns(fields)
     _refuse_wrong_width(fields)
-    first, ids = _ids(fields)
+    first, ids = _ids(fields, features)
     if fields.shape[0] == first:
         raise fields.error(0, "a header, but no edges below it; give at least one")
     weights = (
@@ -36,18 +34,19 @@ def read_edges(fields: Fields, *, features: bool, symmetrize: str | None) -> Ite
         if fields.shape[1] == 3
         else np.ones(fields.shape[0] - first)
     )
-    notes = [] if first else ["no header found: the first line is an edge"]
+    notes += [] if first else ["no header found: the first line is an edge"]
     if fields.shape[1] == 2:
         notes.append("no weights found: every edge has weight 1")
     if features:
-        return _triples(fields, first, weights, notes)
+        return _triples(fields, first, weights, notes, is_sure)
     pairs, names = fields.codes(PAIR, first) if ids is None else _compact(fields, ids, first)
     i, j = pairs.astype(np.int32).T
 
     def line(a: int, b: int) -> int:
         return fields.lines[first + int(np.flatnonzero((i == a) & (j == b))[0])]
 
-    matrix, more = from_list(fields.path, (i, j, weights), names, symmetrize, line)
+    edges = i, j, weights
+    matrix, more = from_list(fields.path, edges, names, symmetrize, line, is_directed=is_directed)
     return Items(matrix, names, "edges", notes + more)
 
 
@@ -61,11 +60,11 @@ def _refuse_wrong_width(fields: Fields) -> None:
         raise fields.error(0, f"{fault}; separate them by commas, tabs or blanks")
 
 
-def _ids(fields: Fields) -> tuple[int, Array | None]:
+def _ids(fields: Fields, features: bool) -> tuple[int, Array | None]:
     """Return 1 if the first row is a header, else 0; and the ids below it if all are integers."""
     top = fields.row(0)
     rows = fields.shape[0]
-    known = (top[0].lower(), top[1].lower()) in HEADERS
+    known = has_ends(fields) or (features and _has_items(fields))
     if known or (len(top) == 3 and rows > 1 and number(top[2]) is None):
         return 1, fields.integers(PAIR, 1) if rows > 1 else None
     ids = fields.integers(PAIR)
@@ -84,17 +83,38 @@ def _compact(fields: Fields, ids: Array, first: int) -> tuple[Array, list[str]]:
     top = int(ids.max())
     if top > 4 * ids.size:
         kept, pairs = np.unique(ids, return_inverse=True)
-        return pairs.reshape(ids.shape), [str(number) for number in kept.tolist()]
+        return pairs.reshape(ids.shape), list(map(str, kept.tolist()))
     occurs = np.zeros(top + 1, dtype=bool)
     occurs[ids.ravel()] = True
     kept = np.flatnonzero(occurs)
     pairs = ids if len(kept) == top + 1 else (np.cumsum(occurs) - 1)[ids]
-    return pairs, [str(number) for number in kept.tolist()]
+    return pairs, list(map(str, kept.tolist()))
 
 
-def _triples(fields: Fields, first: int, weights: Array, notes: list[str]) -> Items:
+def _triples(fields: Fields, first: int, weights: Array, notes: list[str], is_sure: bool) -> Items:
     i, items = fields.codes(slice(0, 1), first)
     j, columns = fields.codes(slice(1, 2), first)
+    if not is_sure:
+        _refuse_graph(fields, items, columns)
     matrix, more = directed(i.ravel(), j.ravel(), weights, items, columns)
-    matrix = finite_features(fields.path, matrix)
-    return Items(matrix, items, "edges", notes + more, features=columns)
+    matrix = finite_features(fields.path, matrix, items, columns)
+    notes = [*notes, "rows are the names of the first column, columns those of the second", *more]
+    return Items(matrix, items, "edges", notes, features=columns)
+
+
+def _refuse_graph(fields: Fields, items: list[str], columns: list[str]) -> None:
+    """Half of a graph would be lost: items that are only targets, and links the other way."""
+    shared = len({*items} & {*columns})
+    if has_ends(fields):
+        a, b = (quoted(fields.text(0, k)) for k in (0, 1))
+        why = f"its first line says {a} and {b}"
+    elif 2 * shared >= min(len(items), len(columns)) and not _has_items(fields):
+        why = f"{shared} names stand in both columns"
+    else:
+        return
+    remedy = "leave the affinity out, or, if its lines are item, feature and value, say so"
+    raise bad(fields.path, f"is a graph ({why}), and has no features; {remedy} (--format edges)")
+
+
+def _has_items(fields: Fields) -> bool:
+    return fields.text(0, 0).lower() in ITEMS

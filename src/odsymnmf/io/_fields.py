@@ -17,6 +17,7 @@ from odsymnmf.io._numbers import FIRST, decimals, digits, number, parse
 # Fields that are worked on together: few enough for the cache.
 BLOCK = 2**15
 LONGEST_NAME = 1000
+REMEDY = "give a number there, or leave the column out"
 # 64-bit odd constants, from the digits of the golden ratio and of pi.
 FACTORS = (0x9E3779B97F4A7C15, 0x243F6A8885A308D3)
 
@@ -59,48 +60,50 @@ class Fields:
         padded = self.data + bytes(8)
         return np.ndarray(len(self.data), dtype="<u8", buffer=padded, strides=(1,))
 
-    def _places(self, first: int, columns: slice) -> tuple[Array, Array]:
-        """Return where the fields of these columns begin and end, row by row."""
-        return self.starts[first:, columns].ravel(), self.ends[first:, columns].ravel()
+    def _pieces(self, first: int, columns: slice) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield where the fields of these columns begin and end, row by row, a block at a time."""
+        starts, ends = self.starts[first:, columns], self.ends[first:, columns]
+        rows, width = starts.shape
+        for block in _blocks(rows, width):
+            # Converted once, because NumPy converts other indices at every use.
+            start, end = (places[block].astype(np.intp).ravel() for places in (starts, ends))
+            yield slice(block.start * width, block.stop * width), start, end
 
     # --- numbers -----------------------------------------------------------------------------
 
-    def numbers(self, columns: slice, first: int = 0) -> Array:
+    def numbers(self, columns: slice, first: int = 0, remedy: str = REMEDY) -> Array:
         """Return the columns as floats, from row ``first`` on; text is an error with its line."""
-        starts, ends = self._places(first, columns)
-        values = np.empty(len(starts))
-        for block in _blocks(len(starts)):
-            start, end = starts[block], ends[block]
+        values = np.empty(self.starts[first:, columns].shape)
+        for block, start, end in self._pieces(first, columns):
             lengths = end - start
             parsed = decimals(self._words[start], lengths) if lengths.max() <= 8 else None
             if parsed is None:
                 joined, sound = self._joined(start, end)
                 parsed = parse(joined, np.float64, len(start)) if sound else None
             if parsed is None:
-                parsed = np.array(self._slow_numbers(start, end))
-            values[block] = parsed
-        return values.reshape(self.shape[0] - first, -1)
+                parsed = np.array(self._slow_numbers(start, end, remedy))
+            values.ravel()[block] = parsed
+        return values
 
     def integers(self, columns: slice, first: int = 0) -> Array | None:
         """Return the columns as integers; None where a field is not one, or begins with 0."""
-        starts, ends = self._places(first, columns)
-        values = np.empty(len(starts), dtype=np.int64)
-        for block in _blocks(len(starts)):
-            start, lengths = starts[block], ends[block] - starts[block]
+        values = np.empty(self.starts[first:, columns].shape, dtype=np.int64)
+        for block, start, end in self._pieces(first, columns):
+            words, lengths = self._words[start], end - start
             # An id such as 007 is a name, and one of 19 digits may not fit.
-            padded = (self._bytes[start] == ord("0")) & (lengths > 1)
+            padded = ((words & FIRST[1]) == ord("0")) & (lengths > 1)
             if padded.any() or lengths.max() > 18 or lengths.min() == 0:
                 return None
-            parsed = digits(self._words[start], lengths) if lengths.max() <= 8 else None
+            parsed = digits(words, lengths) if lengths.max() <= 8 else None
             if parsed is None:
-                joined, sound = self._joined(start, ends[block])
+                joined, sound = self._joined(start, end)
                 if not sound or joined.translate(None, b"0123456789- "):
                     return None
                 parsed = parse(joined, np.int64, len(start))
             if parsed is None:
                 return None
-            values[block] = parsed
-        return values.reshape(self.shape[0] - first, -1)
+            values.ravel()[block] = parsed
+        return values
 
     def _joined(self, starts: Array, ends: Array) -> tuple[bytes, bool]:
         """Return the fields with one space after each, and whether none has spaces or is empty."""
@@ -116,15 +119,18 @@ class Fields:
         sound = lengths.min() > 1 and np.count_nonzero(joined <= ord(" ")) == len(starts)
         return joined.tobytes(), bool(sound)
 
-    def _slow_numbers(self, starts: Array, ends: Array) -> list[float]:
+    def _slow_numbers(self, starts: Array, ends: Array, remedy: str) -> list[float]:
         """Parse field by field, to find the one that is not a number."""
         values = []
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             text = self.data[start:end].decode()
             value = number(text)
             if value is None:
-                row = int(np.searchsorted(self.starts[:, 0], start, side="right")) - 1
-                raise self.error(row, f"{quoted(text)} is not a number; {_remedy(text)}")
+                # Columns may stand in any order, so the first is not always where a row begins.
+                row = int(np.searchsorted(self.starts.min(axis=1), start, side="right")) - 1
+                is_comma = number(text.replace(",", ".")) is not None
+                remedy = "write numbers with a decimal point" if is_comma else remedy
+                raise self.error(row, f"{quoted(text)} is not a number; {remedy}")
             values.append(value)
         return values
 
@@ -132,7 +138,7 @@ class Fields:
 
     def codes(self, columns: slice, first: int = 0) -> tuple[Array, list[str]]:
         """Number the distinct texts of the columns, in order of appearance, and return them."""
-        starts, ends = self._places(first, columns)
+        starts, ends = self.starts[first:, columns].ravel(), self.ends[first:, columns].ravel()
         lengths = ends - starts
         width = self.starts[:, columns].shape[1]
         for broken, what in ((lengths == 0, "no name"), (lengths > LONGEST_NAME, "a huge name")):
@@ -187,15 +193,10 @@ class Fields:
         return np.fromiter(found, dtype=np.int64, count=len(starts))
 
 
-def _remedy(text: str) -> str:
-    if number(text.replace(",", ".")) is not None:
-        return "write numbers with a decimal point"
-    return "give a number there, or leave the column out"
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, BLOCK):
-        yield slice(start, min(start + BLOCK, n))
+def _blocks(n: int, width: int = 1) -> Iterator[slice]:
+    size = max(1, BLOCK // width)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
 def _mixed(keys: Array, factor: int) -> Array:

@@ -1,8 +1,8 @@
 """From edges to a matrix: repeated edges summed, self-loops dropped, directions settled.
 
 The direction rule of edge lists. If every pair stands there once, the graph is undirected. If every
-pair stands there in both directions, with equal weights, everything is said twice. Anything else is
-a directed graph, and needs ``symmetrize``.
+pair stands there in both directions, with equal weights, everything is said twice. Anything else,
+or a list that says so itself, is a directed graph, and needs ``symmetrize``.
 """
 
 from pathlib import Path
@@ -50,8 +50,10 @@ def from_list(
     names: list[str],
     symmetrize: str | None,
     line: Line,
+    *,
+    is_directed: bool = False,
 ) -> tuple[Any, list[str]]:
-    """Return the symmetric matrix of an edge list, by the direction rule."""
+    """Return the symmetric matrix of an edge list, by the direction rule unless it is directed."""
     i, j, weights, notes = without_loops(*edges)
     matrix, repeated = directed(i, j, weights, names)
     notes += repeated
@@ -63,18 +65,24 @@ def from_list(
         entries = (np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr)
         given = sparse.csr_array(entries, shape=matrix.shape)
     both = total.nnz if given is matrix else combined(given, "sum").nnz
-    if both == 2 * matrix.nnz:
+    if both == 2 * matrix.nnz and not is_directed:
         refuse_nonfinite(path, total, names, line)
         total.eliminate_zeros()
         return total, notes
-    if both > matrix.nnz and symmetrize is None:
+    once = both - matrix.nnz
+    if once and symmetrize is None and is_directed:
+        pairs = "1 pair is" if once == 1 else f"{once} pairs are"
+        problem = f"its column of types says Directed, and {pairs} linked in one direction only"
+        raise bad(path, f"{problem}; {REMEDY}")
+    if once and symmetrize is None:
         twice = given.multiply(given.T.tocsr()).tocoo()
         a, b = int(twice.row[0]), int(twice.col[0])
-        pair, once = f"{quoted(names[a])} and {quoted(names[b])}", both - matrix.nnz
+        pair = f"{quoted(names[a])} and {quoted(names[b])}"
+        others = "1 other pair" if once == 1 else f"{once} other pairs"
         raise bad(
             path,
-            f"{pair} are linked in both directions, but {once} other pairs in one only: "
-            f"a directed graph; {REMEDY}",
+            f"{pair} are linked in both directions, but {others} in one only: "
+            f"perhaps a directed graph, perhaps one link given twice; {REMEDY}",
             line=line(a, b),
         )
     matrix, more = similarities(path, matrix, names, symmetrize, line)

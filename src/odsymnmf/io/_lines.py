@@ -17,6 +17,9 @@ from odsymnmf.io._numbers import number
 # Between fields, where quotes or blanks had to be taken away first: no text contains it.
 UNIT = b"\x1f"
 BLANKS = b" \t"
+# A blank within quotes, while those around fields are taken away.
+KEPT = "\x1e"
+OTHER_FORMAT = "if it is of another format, name that (--format)"
 COMMENTS = (b"#", b"%")
 # As far as the delimiter is looked for.
 LONGEST_ROW = 2**16
@@ -24,13 +27,13 @@ LONGEST_ROW = 2**16
 BLOCK = 2**17
 
 
-def as_utf8(path: Path, data: bytes) -> bytes:
+def as_utf8(path: Path, data: bytes, remedy: str = OTHER_FORMAT) -> bytes:
     """Return the text without byte order mark and with plain line ends, or say what it is."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise bad(path, "is text in UTF-16; save it as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\0" in data:
-        raise bad(path, "is not a text file; if it is of another format, name that (--format)")
+        raise bad(path, f"is not text; {remedy}")
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not data.isascii():
@@ -44,13 +47,14 @@ def as_utf8(path: Path, data: bytes) -> bytes:
     return data
 
 
-def fields(path: Path, data: bytes) -> Fields:
+def fields(path: Path, data: bytes, remedy: str = OTHER_FORMAT) -> Fields:
     """Split a text file into rows and columns.
 
     The delimiter is what the first line has of tab, semicolon and comma, in this order, else any
-    blanks. Lines that are empty or begin with # or % are left out.
+    blanks. Lines that are empty or begin with # or % are left out. ``remedy`` is for a file that
+    is not text.
     """
-    data = as_utf8(path, data).replace(UNIT, b" ")
+    data = as_utf8(path, data, remedy).replace(UNIT, b" ")
     data += b"\n" * (not data.endswith(b"\n"))
     start, line = _first_row(path, data)
     body = data[start:]
@@ -109,14 +113,19 @@ def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
     # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
     dtype = np.int32 if len(body) < 2**31 else np.int64
     pieces, is_regular = [], not body.startswith(b" ")
+    has_blanks, has_comments = b" " in body, any(mark in body for mark in COMMENTS)
     for start in range(0, len(body), BLOCK):
         text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
-        is_blank, is_newline = text == ord(" "), text == ord("\n")
+        is_newline = text == ord("\n")
         is_end = is_newline | (text == ord(mark))
         pieces.append((np.flatnonzero(is_end[:BLOCK]) + start).astype(dtype))
-        is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
+        is_skipped = is_newline
+        if has_comments:
+            is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
         odd = is_newline[:-1] & is_skipped[1:]
-        odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
+        if has_blanks:
+            is_blank = text == ord(" ")
+            odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
         is_regular = is_regular and not odd.any()
     return np.concatenate(pieces), is_regular
 
@@ -145,8 +154,9 @@ def _without_quotes(body: bytes, mark: bytes) -> bytes | None:
     after = text[closing + 1]
     around = np.concatenate([before, after])
     is_whole = bool(((around == ord(mark)) | (around == ord("\n"))).all())
-    # No field ends between an opening quote and its closing one.
+    # No field ends between an opening quote and its closing one, and no blank follows or ends it.
     is_bare = not (np.searchsorted(quotes, ends) % 2).any()
+    is_bare &= not (np.concatenate([text[opening + 1], text[closing - 1]]) == ord(" ")).any()
     return body.replace(b'"', b"") if is_whole and is_bare else None
 
 
@@ -162,8 +172,13 @@ def _unquoted(
     """Read as CSV: names in quotes may hold delimiters, quotes (twice) and line ends."""
 
     def rows() -> Iterator[str]:
+        is_open = False
         for row in body.split(b"\n"):
             text = "" if _is_skipped(row) else row.decode()
+            is_whole = not is_open and text.count('"') % 2 == 0
+            is_open ^= text.count('"') % 2 == 1
+            if is_whole:
+                text = re.sub('"[^"]*"', lambda name: name[0].replace(" ", KEPT), text)
             yield (text if delimiter else text.replace("\t", " ").strip()) + "\n"
 
     reader = csv.reader(
@@ -173,7 +188,7 @@ def _unquoted(
     try:
         for row in reader:
             if row:
-                fields = [piece.strip(" \t").encode() for piece in row]
+                fields = [piece.strip(" \t").replace(KEPT, " ").encode() for piece in row]
                 yield UNIT.join(fields).replace(b"\n", b" "), before
             before = reader.line_num
     except csv.Error as error:

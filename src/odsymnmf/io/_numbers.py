@@ -41,15 +41,12 @@ def parse(joined: bytes, dtype: type, count: int) -> Array | None:
 def digits(words: Array, lengths: Array) -> Array | None:
     """Return numbers of 1 to 8 digits, each in the first bytes of a word; None if one is not.
 
-    The digits are moved to the end of the word, behind zeros, and added up in pairs, then in pairs
-    of pairs, then in halves: three multiplications for eight digits.
+    The digits are moved to the end of the word, which puts zeros before them, and added up in
+    pairs, then in pairs of pairs, then in halves: three multiplications for eight digits.
     """
     if lengths.min() < 1:
         return None
-    zeros = np.uint64(0x3030303030303030)
-    shift = (64 - 8 * lengths).astype(np.uint64)
-    words = np.where(shift > 0, (words << shift) | (zeros >> (np.uint64(64) - shift)), words)
-    low = words ^ zeros
+    low = (words ^ np.uint64(0x3030303030303030)) << (64 - 8 * lengths).astype(np.uint64)
     if ((low | (low + np.uint64(0x0606060606060606))) & np.uint64(0xF0F0F0F0F0F0F0F0)).any():
         return None
     for factor, width, mask in PAIRS:

@@ -49,9 +49,11 @@ def read(
 
     The format is recognised by how the file begins, then by the end of its name (.npy, .npz, .mtx,
     .graphml, .gml, .mat for CLUTO, .edges, .edgelist; .gz may follow). Any other text is an edge
-    list or a table. It is a table if it has more than three columns, if its rows and columns have
-    the same names, or if it is a symmetric matrix of 3 x 3 numbers; with ``features``, also if the
-    names of an edge list would be numbers such as 1.5 or -2. Else it is an edge list.
+    list or a table. It is a table if its rows and columns have the same names, and an edge list if
+    its first line says source and target, or the like (then weight and type are found by name, and
+    other columns are left out). Else it is a table if it has more than three columns, or if it is a
+    symmetric matrix of 3 x 3 numbers; with ``features``, also if the names of an edge list would be
+    numbers such as 1.5 or -2. Else it is an edge list.
 
     Parameters
     ----------
@@ -60,7 +62,9 @@ def read(
     format : str, optional
         One of `FORMATS`, if it is not recognised rightly.
     features : bool, optional
-        Read items x features instead, of any shape; an edge list then says item, feature, value.
+        Read items x features instead, of any shape. A list then says item, feature, value; if it
+        looks like a graph (source and target above it, or many names in both columns), it is
+        refused unless ``format`` is "edges".
     symmetrize : {"max", "mean", "sum"}, optional
         How to make a directed graph or an asymmetric matrix symmetric, entry by entry, from A and
         A^T; what is not given counts as 0. What is symmetric already stays as it is.
@@ -77,11 +81,12 @@ def read(
     Notes
     -----
     An edge list in which every pair stands once is undirected, and so is one in which every pair
-    stands in both directions with equal weights. Any other is directed, and refused without
-    ``symmetrize``. Edges given more than once are summed. Self-loops and the diagonal are left
-    out. Ids that are all integers must not be negative; items then are sorted by id, while names
-    keep the order in which they appear. Lines that begin with # or % are comments; names with
-    blanks or delimiters in them stand in double quotes.
+    stands in both directions with equal weights. Any other is directed, as is one with a column
+    "type" that says Directed, and refused without ``symmetrize``. Edges given more than once are
+    summed. Self-loops and the diagonal are left out. Ids that are all integers must not be
+    negative; items then are sorted by id, while names keep the order in which they appear. Lines
+    that begin with # or % are comments; names with blanks or delimiters in them stand in double
+    quotes, and are kept as they are there.
 
     Examples
     --------
@@ -110,8 +115,11 @@ def read(
         is_table = (
             looks_like_table(rows, features=features) if chosen is None else chosen == "table"
         )
-        reader = read_table if is_table else read_edges
-        items = reader(rows, features=features, symmetrize=symmetrize)
+        if is_table:
+            items = read_table(rows, features=features, symmetrize=symmetrize)
+        else:
+            is_sure = format == "edges"
+            items = read_edges(rows, features=features, symmetrize=symmetrize, is_sure=is_sure)
     elif chosen in ("graphml", "gml"):
         if features:
             raise bad(path, "is a graph, and has no features; leave the affinity out")
@@ -139,7 +147,8 @@ def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -
         raise bad(path, f"holds a matrix of shape {matrix.shape}; give at least one item")
     names = items.names or numbered(matrix.shape[0])
     if features:
-        return replace(items, matrix=finite_features(path, matrix), names=names)
+        matrix = finite_features(path, matrix, names, items.features)
+        return replace(items, matrix=matrix, names=names)
     matrix, more = similarities(path, matrix, names, symmetrize)
     return replace(items, matrix=matrix, names=names, notes=items.notes + more, features=None)
 

@@ -16,10 +16,11 @@ UNPACK_RATIO = 100
 UNPACK_ANYWAY = 2**26
 # A sparse matrix may have empty rows; so many of them are believed whatever the size of the file.
 ITEMS_ANYWAY = 10**6
+FOLDER = "give a file (for a folder of texts, use --text)"
 
 
-def load(path: Path, *, may_be_empty: bool = False) -> bytes:
-    """Return what the file holds, unpacked if it is gzip."""
+def load(path: Path, *, may_be_empty: bool = False, folder: str = FOLDER) -> bytes:
+    """Return what the file holds, unpacked if it is gzip; ``folder`` is the remedy for a folder."""
     try:
         # Looked at before it is opened: to open a pipe would wait for a writer, perhaps for ever.
         mode = os.stat(path).st_mode
@@ -33,7 +34,7 @@ def load(path: Path, *, may_be_empty: bool = False) -> bytes:
     except OSError as error:
         raise bad(path, f"cannot be read: {error.strerror}; copy it and try again") from None
     if stat.S_ISDIR(mode):
-        raise bad(path, "is a folder; give a file (for a folder of texts, use --text)")
+        raise bad(path, f"is a folder; {folder}")
     if not stat.S_ISREG(mode):
         raise bad(path, "is a pipe or a device; save what it holds to a file and give that")
     if data.startswith(b"\x1f\x8b"):

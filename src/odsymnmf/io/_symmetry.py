@@ -69,12 +69,14 @@ def similarities(
     return matrix, notes
 
 
-def finite_features(path: Path, matrix: Any) -> Any:
+def finite_features(path: Path, matrix: Any, names: list[str], columns: list[str] | None) -> Any:
     """Return items x features, in which every value must be finite."""
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    if not np.isfinite(values).all():
-        raise bad(path, "holds NaN or infinite values; replace them, for example by 0")
-    return matrix
+    broken = _nonfinite(matrix)
+    if broken is None:
+        return matrix
+    i, j = broken
+    where = f"row {quoted(names[i])}, column {quoted(columns[j] if columns else str(j))}"
+    raise bad(path, f"the value in {where} is {matrix[i, j]}; replace it, for example by 0")
 
 
 def combined(matrix: Any, how: str | None) -> Any:
@@ -105,20 +107,27 @@ def refuse_nonfinite(
     path: Path, matrix: Any, names: list[str], line: Line = lambda i, j: None
 ) -> None:
     """NaN and infinity cannot be factorized, unless they stand on the diagonal."""
-    if isinstance(matrix, np.ndarray):
-        broken = ~np.isfinite(matrix)
-        if not broken.any():
-            return
-        i, j = (int(index) for index in np.unravel_index(int(broken.argmax()), matrix.shape))
-    else:
-        broken = ~np.isfinite(matrix.data)
-        if not broken.any():
-            return
-        coo = matrix.tocoo()
-        i, j = int(coo.row[broken][0]), int(coo.col[broken][0])
+    broken = _nonfinite(matrix)
+    if broken is None:
+        return
+    i, j = broken
     pair = f"{quoted(names[i])} and {quoted(names[j])}"
     problem = f"the value of {pair} is {matrix[i, j]}; replace it, for example by 0"
     raise bad(path, problem, line=line(i, j))
+
+
+def _nonfinite(matrix: Any) -> tuple[int, int] | None:
+    """Return where the first value stands that is NaN or infinite."""
+    is_dense = isinstance(matrix, np.ndarray)
+    broken = ~np.isfinite(matrix if is_dense else matrix.data)
+    if not broken.any():
+        return None
+    if is_dense:
+        i, j = np.unravel_index(int(broken.argmax()), matrix.shape)
+    else:
+        coo, k = matrix.tocoo(), int(broken.argmax())
+        i, j = coo.row[k], coo.col[k]
+    return int(i), int(j)
 
 
 def _worst_pair(matrix: Any) -> tuple[float, int, int]:

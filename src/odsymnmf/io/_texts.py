@@ -51,7 +51,8 @@ def read_texts(paths: Name | Iterable[Name]) -> tuple[list[str], list[str]]:
     if not files:
         where = given[0] if given else Path()
         raise bad(where, "there are no text files; give a folder with one file per text")
-    return names, [as_utf8(file, load(file, may_be_empty=True)).decode() for file in files]
+    remedy = "move it out of the folder, or name the files to read"
+    return names, [as_utf8(f, load(f, may_be_empty=True), remedy).decode() for f in files]
 
 
 def _is_text(file: Path, folder: Path) -> bool:
@@ -84,7 +85,8 @@ def read_labels(path: Name) -> dict[str, str]:
     {'ann': '0', 'bob': '1'}
     """
     path = Path(path)
-    rows = fields(path, load(path))
+    remedy = "give a csv file of names and clusters"
+    rows = fields(path, load(path, folder="give the table in it, such as its labels.csv"), remedy)
     if rows.shape[1] not in (2, 3):
         raise rows.error(0, f"{rows.shape[1]} columns; give two, name and cluster")
     top = rows.row(0)
