@@ -120,7 +120,12 @@ def plot_convergence(
     marker = "o" if len(values) <= 60 else ""
     ax.plot(np.arange(len(values)), values, color=POSITIVE, marker=marker, markersize=3)
     if marked.size:
-        ring = {"color": NEGATIVE, "marker": "o", "markerfacecolor": "white", "linestyle": ""}
+        ring: dict[str, Any] = {
+            "color": NEGATIVE,
+            "marker": "o",
+            "markerfacecolor": "white",
+            "linestyle": "",
+        }
         ax.plot(marked, values[marked], **ring, label="accepted column restart")
         ax.legend()
     if values.min() > 0 and values.max() > 10 * values.min():

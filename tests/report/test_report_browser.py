@@ -217,7 +217,7 @@ def test_memberships_beyond_the_first_four_are_told(visit):
     assert abs(widths[4] / sum(widths) - 12 / 16) < 0.03
 
 
-@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("width", [360, 390])
 def test_the_headings_of_the_items_stay_apart_on_a_phone(visit, width):
     H = np.eye(5, 2)  # three are unassigned
     page = visit(make(np.eye(5), H), width=width)

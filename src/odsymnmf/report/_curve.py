@@ -53,9 +53,10 @@ def curve(history: Array, restarts: Sequence[int]) -> str:
     label = f"Objective: {history[0]:.4g} at the start" + (
         f", {history[-1]:.4g} {_when(steps, marked)}." if steps else "."
     )
+    across_words = "sweeps and restarts" if marked else "sweeps"
     return (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f"{_grid(y_ticks, height)}{_feet(steps, 'sweeps and restarts' if marked else 'sweeps', across)}"
+        f"{_grid(y_ticks, height)}{_feet(steps, across_words, across)}"
         f'<polyline points="{line}"/>{dots}{rings}</svg>'
     )
 

@@ -34,7 +34,7 @@ def shades(values: Array) -> Array:
 
 
 def heat_map(picture: MatrixPicture, shade: Array, label: str, what: str = "") -> str:
-    """Return the picture as SVG, in shades from -1 to 1. Its background is transparent, for light and dark pages."""
+    """Return the picture as SVG, in shades from -1 to 1; transparent, for light and dark pages."""
     start = STRIP + GAP
     whole = SIDE + start
     scale = SIDE / picture.n
