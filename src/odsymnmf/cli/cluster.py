@@ -24,7 +24,9 @@ INTERRUPTED = 130
 
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
 @click.argument("inputs", nargs=-1, required=True, type=FilePath(), metavar="INPUT...")
-@click.option("-r", "n_clusters", type=click.IntRange(1), required=True, help="Number of clusters.")
+@click.option(
+    "-r", "n_clusters", type=click.IntRange(1, 10**9), required=True, help="Number of clusters."
+)
 @click.option(
     "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
 )
@@ -138,10 +140,10 @@ def cluster(
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
         _save(outcome, folder, force)
-    for line in advice(outcome, folder):
-        say(line)
-    if not quiet:
-        _print(summary(outcome, folder), folder)
+        for line in advice(outcome, folder):
+            say(line)
+        if not quiet:
+            _print(summary(outcome, folder), folder)
     if pressed:
         ctx.exit(INTERRUPTED)
 

@@ -52,16 +52,21 @@ class Outcome:
         return scores(self.model.labels_, self.items.truth)
 
     @cached_property
-    def explained(self) -> str:
-        """1 - f(H) / f(0), the share of the similarities that H explains, in words."""
+    def explained(self) -> float | None:
+        """1 - f(H) / f(0), the share of the similarities that H explains."""
         import numpy as np
 
-        A, loss = self.model.similarity_, self.parameters["loss"]
-        nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=loss)
-        if nothing == 0:
-            return "nothing to explain"
-        of = "squared" if loss == "l2" else "absolute"
-        return f"{100 * (1 - self.model.objective_ / nothing):.1f} % of the {of} similarities"
+        A = self.model.similarity_
+        nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+        return 1 - self.model.objective_ / nothing if nothing > 0 else None
+
+    @property
+    def fit(self) -> str:
+        """How good the fit is, in words."""
+        if self.explained is None:
+            return "nothing: all similarities are zero"
+        of = "squared" if self.parameters["loss"] == "l2" else "absolute"
+        return f"{100 * self.explained:.1f} % of the {of} similarities"
 
     @property
     def end(self) -> str:
@@ -119,7 +124,7 @@ def summary(outcome: Outcome, folder: Path) -> str:
     lines = [
         f"{outcome.title}: {count(len(names), 'item')} in {count(H.shape[1], 'cluster')}, "
         f"{outcome.end} ({outcome.seconds['fit']:.1f} s), objective {model.objective_:.6g}",
-        f"explained: {outcome.explained}",
+        f"explained: {outcome.fit}",
         "",
         table(rows),
     ]
@@ -157,7 +162,7 @@ def facts(outcome: Outcome) -> dict[str, str]:
     if isinstance(A, Sparse):
         found["linked pairs"] = f"{A.A.nnz // 2:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
-    found["explained"] = outcome.explained
+    found["explained"] = outcome.fit
     for name in ("loss", "affinity", "normalize", "upper", "init", "n_init", "restarts"):
         if p[name] is not None:
             found[name] = str(p[name])

@@ -181,7 +181,8 @@ def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
     made = [p for p in target.parents if not p.exists()]
     new = target.parent / (_spare_name() + target.suffix)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if made:
+            target.parent.mkdir(parents=True, exist_ok=True)
         yield new
         _to_disk(new)
         os.replace(new, target)
