@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -92,8 +93,31 @@ def test_convergence_shows_every_sweep():
     assert ax.get_yscale() == "log"
     assert plots.plot_convergence([3.0, 2.0]).get_yscale() == "linear"
     assert plots.plot_convergence([0.0]).get_yscale() == "linear"
+    assert ax.get_xlabel() == "sweeps"
+    assert ax.get_legend() is None
     with pytest.raises(ValueError, match="history must be a list of objectives"):
         plots.plot_convergence([])
+
+
+def test_restarts_are_marked():
+    ax = plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [2])
+    np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[2, 6]])
+    assert ax.get_xlabel() == "sweeps and restarts"
+    assert words(ax.get_legend().get_texts()) == ["accepted column restart"]
+    with pytest.raises(ValueError, match="restarts must be entries 1 to 3 of history"):
+        plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [4])
+
+
+def test_numbers_of_many_clusters_do_not_cover_each_other():
+    many = np.repeat(np.eye(50), [20, 3, *[4] * 48], axis=0)
+    ax = plots.plot_matrix(many @ many.T, many)
+    ax.figure.draw_without_rendering()
+    for ticks in (ax.get_xticklabels(), ax.get_yticklabels()):
+        boxes = [tick.get_window_extent() for tick in ticks]
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+        assert 10 <= len(boxes) < 20
+        assert ticks[0].get_text() == "0"  # the largest
+    assert ax.lines[0].get_linewidth() < 0.6
 
 
 def test_memberships_are_sorted_and_named():

@@ -51,18 +51,22 @@ def _bar(title: str, total: int) -> Iterator[Callback]:
             bar.update(sweep.column is None)
 
         yield show
+        # Most fits converge long before max_iter: what was done is all there was to do.
+        bar.total = bar.n
+        bar.refresh()
 
 
 def _lines(title: str, total: int) -> Callback:
     """Return what prints where the fit is, at the first sweep and whenever time has passed."""
-    best, sweeps, first, last = float("inf"), 0, 0.0, -PAUSE
+    best, sweeps, last = float("inf"), 0, 0.0
+    first: float | None = None
 
     def show(sweep: Sweep) -> None:
         nonlocal best, sweeps, first, last
         now = time.monotonic()
         best = min(best, sweep.objective)
         sweeps += sweep.column is None
-        if sweeps == 1:  # compiling, and the start, take time that is not to be expected again
+        if first is None:  # compiling, and the start, take time that is not to be expected again
             first = last = now
         elif now - last < PAUSE:
             return

@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 # More names than this along an axis, or in a graph, cover each other.
 MOST_NAMES = 80
+# As many numbers of clusters have room along an axis.
+MOST_TICKS = 18
 # Shades go from -1 to 1; every pixel is one number.
 _COLOURS: dict[str, Any] = {"vmin": -1, "vmax": 1, "interpolation": "none"}
 
@@ -71,21 +73,28 @@ def plot_matrix(A: Any, H: ArrayLike | None, *, ax: "Axes | None" = None) -> "Ax
     shade = np.where(np.isnan(picture.values), np.nan, shades(picture.values))
     ax.imshow(shade, **_COLOURS, extent=(0, n, n, 0), cmap=_colour_map())
     bounds = [*picture.edges.tolist(), n]
-    for edge in {b for b in bounds if 0 < b < n}:
-        ax.axhline(edge, color="0.35", linewidth=0.6)
-        ax.axvline(edge, color="0.35", linewidth=0.6)
+    borders = {b for b in bounds if 0 < b < n}
+    thin = 0.6 if len(borders) <= MOST_TICKS else 0.2
+    for edge in borders:
+        ax.axhline(edge, color="0.35", linewidth=thin)
+        ax.axvline(edge, color="0.35", linewidth=thin)
     _cluster_ticks(ax, bounds)
     ax.set(xlabel="cluster", ylabel="cluster", title=f"{n:,} items; full colour from {top:.3g} on")
     return ax
 
 
-def plot_convergence(history: ArrayLike, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the objective at the start and after every sweep.
+def plot_convergence(
+    history: ArrayLike, restarts: Sequence[int] = (), *, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the objective at the start, after every sweep and after every accepted restart.
 
     Parameters
     ----------
     history : array-like
         ``Factorization.history`` or ``ODSymNMF.history_``.
+    restarts : sequence of int, optional
+        Which entries of ``history`` follow an accepted column restart: ``Factorization.restarts``
+        or ``ODSymNMF.restarts_``. They are marked.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -104,14 +113,26 @@ def plot_convergence(history: ArrayLike, *, ax: "Axes | None" = None) -> "Axes":
     values = np.asarray(history, dtype=np.float64)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"history must be a list of objectives; got shape {values.shape}.")
+    marked = np.asarray(restarts, dtype=np.intp)
+    if ((marked < 1) | (marked >= len(values))).any():
+        raise ValueError(f"restarts must be entries 1 to {len(values) - 1} of history.")
     ax = _axes(ax)
     marker = "o" if len(values) <= 60 else ""
     ax.plot(np.arange(len(values)), values, color=POSITIVE, marker=marker, markersize=3)
+    if marked.size:
+        ring: dict[str, Any] = {
+            "color": NEGATIVE,
+            "marker": "o",
+            "markerfacecolor": "white",
+            "linestyle": "",
+        }
+        ax.plot(marked, values[marked], **ring, label="accepted column restart")
+        ax.legend()
     if values.min() > 0 and values.max() > 10 * values.min():
         ax.set_yscale("log")
     _whole_numbers(ax)
     ax.grid(axis="y", color="0.9")
-    ax.set(xlabel="sweeps", ylabel="objective")
+    ax.set(xlabel="sweeps and restarts" if marked.size else "sweeps", ylabel="objective")
     return ax
 
 
@@ -241,10 +262,17 @@ def _colour_map() -> Any:
 
 
 def _cluster_ticks(ax: "Axes", bounds: list[int]) -> None:
-    """Write each cluster's number, in its colour, beside its items."""
+    """Write the clusters' numbers in their colours beside their items, the largest first, where
+    there is room."""
     r = len(bounds) - 2
-    filled = [l for l in range(r + 1) if bounds[l] < bounds[l + 1]]
-    middles = [(bounds[l] + bounds[l + 1]) / 2 for l in filled]
+    room = bounds[-1] / MOST_TICKS
+    at: dict[int, float] = {}
+    for l in sorted(range(r + 1), key=lambda l: bounds[l] - bounds[l + 1]):
+        middle = (bounds[l] + bounds[l + 1]) / 2
+        if bounds[l] < bounds[l + 1] and all(abs(middle - m) >= room for m in at.values()):
+            at[l] = middle
+    filled = sorted(at)
+    middles = [at[l] for l in filled]
     words = [str(l) if l < r else "none" for l in filled]
     colours = [*palette(r), NOBODY]
     ax.set_xticks(middles, words)

@@ -211,7 +211,8 @@ def test_results_and_progress_do_not_mix(edges, tmp_path):
 def test_no_convergence_is_said_kindly(edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--max-iter", 1, "--tol", 0, "-o", tmp_path / "run")
     assert result.exit_code == 0
-    assert "Raise --max-iter" in result.stderr
+    assert "to converge, raise --max-iter" in result.stderr
+    assert "not converged after 1 sweep " in result.stdout
     assert "Warning" not in result.output
 
 

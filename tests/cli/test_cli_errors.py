@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 from cli_problems import FILES, refused, run, write_edges
@@ -20,6 +21,12 @@ from odsymnmf.cli import run as room
         (["-r", 2, "--upper", 0], "0.0 is not in the range x>0"),
         (["-r", 2, "--tol", -1], "-1.0 is not in the range"),
         (["-r", 2, "--format", "xls"], "'xls' is not one of"),
+        (["-r", 2, "--upper", "nan"], "nan is not a finite number"),
+        (["-r", 2, "--tol", "nan"], "nan is not a finite number"),
+        (["-r", 2, "--tol", "inf"], "inf is not a finite number"),
+        (["-r", 2, "--init", "l2"], "--init l2 is a start for --loss l1"),
+        (["-r", 10**22], "is not in the range"),
+        (["-r", 2, ""], "the path is empty"),
         (["-r", 2, "--colour"], "'--colour'"),
         (["-r", 2, "another.csv"], "give one INPUT"),
         (["-r", 2, "--text", "--affinity", "rbf"], "--text compares by cosine"),
@@ -33,6 +40,26 @@ def test_usage(edges, tmp_path, arguments, words):
     assert words in result.stderr
     assert result.stdout == ""
     assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_an_empty_name_of_a_folder(edges):
+    result = run("cluster", edges, "-r", 2, "-o", "")
+    assert result.exit_code == 2
+    assert "the path is empty" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["cluster", "-r", 2, "-o", "run"], ["score", "truth.csv"]])
+def test_a_file_without_permission_is_bad_input(edges, tmp_path, monkeypatch, command):
+    """Not wrong use, whose exit code is 2. Root may read anything, so that it is played."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *arguments, **options: False)
+
+    def read_bytes(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    (tmp_path / "truth.csv").write_text("a,0\n")
+    refused(run(*command, edges), 1, "chmod +r")
 
 
 def test_usage_without_input():
@@ -82,6 +109,11 @@ def test_too_little_memory_is_said(edges, tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "fit", fit)
     result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run")
     refused(result, 1, "not enough memory", "7 PiB")
+
+
+def test_too_many_clusters_for_the_memory(edges, tmp_path):
+    result = run("cluster", edges, "-r", 10**9, "--init", "random", "-q", "-o", tmp_path / "run")
+    refused(result, 1, "not enough memory", "choose a smaller -r")
 
 
 def contents(folder):
@@ -168,7 +200,7 @@ def test_no_permission(edges, tmp_path, monkeypatch):
 
         monkeypatch.setattr(os, "mkdir", mkdir)
     result = run("cluster", edges, "-r", 2, "-o", closed / "deep" / "run")
-    refused(result, 1, "Permission denied", str(closed / "deep" / "run"))
+    refused(result, 1, "Permission denied; choose another place", str(closed / "deep" / "run"))
     assert os.listdir(closed) == []
 
 
@@ -186,7 +218,7 @@ def test_a_full_disk_leaves_nothing(edges, tmp_path, monkeypatch, file):
 
     monkeypatch.setattr(os, "fsync", fsync)
     result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "deep" / "er" / "run")
-    refused(result, 1, "No space left on device")
+    refused(result, 1, "No space left on device; make room")
     assert os.listdir(tmp_path) == ["graph.csv"]
 
 
@@ -237,9 +269,16 @@ def test_a_link_is_followed(edges, tmp_path):
 def test_one_item_is_too_few(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("1\n")
-    refused(run("cluster", path, "-r", 1, "-q", "-o", tmp_path / "run"), 1, "minimum of 2")
+    result = run("cluster", path, "-r", 1, "-q", "-o", tmp_path / "run")
+    refused(result, 1, "table.csv: one item only; give at least two")
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("some words")
+    result = run("cluster", tmp_path / "texts", "--text", "-r", 1, "-q", "-o", tmp_path / "run")
+    refused(result, 1, "a.txt: one text only; give at least two")
 
 
 def test_more_clusters_than_items(tmp_path):
     path = write_edges(tmp_path / "graph.csv", groups=1, size=4)
-    assert run("cluster", path, "-r", 9, "-o", tmp_path / "run").exit_code == 0
+    result = run("cluster", path, "-r", 9, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "note: -r 9 is more than the 4 items" in result.stderr

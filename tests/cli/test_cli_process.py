@@ -9,12 +9,15 @@ import sys
 import time
 
 import numba
+import numpy as np
 import pytest
 from cli_problems import COMMAND, FILES, environment, process, run, write_long_fit
 
 from odsymnmf import kernels
 from odsymnmf.cli import cluster
 from odsymnmf.estimators import base
+from odsymnmf.observers import progress
+from odsymnmf.solver import Sweep
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
@@ -85,6 +88,13 @@ def test_a_pipe_gets_plain_lines(edges, tmp_path):
     assert "at most" not in out
 
 
+def test_restarts_of_columns_do_not_flood_a_pipe(capsys):
+    with progress("fit", 200, 2) as show:
+        for column in [None, *range(50), None, *range(50)]:
+            show(Sweep(1, 1.0, np.zeros((2, 2)), column))
+    assert capsys.readouterr().err == "fit: sweep 1 of at most 200, objective 1\n"
+
+
 def test_quiet_in_a_pipe(edges, tmp_path):
     done = process("cluster", edges, "-r", 3, "-q", "-o", tmp_path / "run")
     assert done.communicate(timeout=120) == ("", "")
@@ -116,6 +126,7 @@ def test_a_terminal_gets_a_bar(edges, tmp_path):
     assert done.returncode == 0
     assert b"objective=" in shown
     assert b"/200 [" in shown
+    assert b"100%" in shown  # it converged
     assert b"\r" in shown
     assert "objective=" not in out
 
@@ -170,6 +181,29 @@ def test_output_to_a_full_disk(finished):
         _, err = done.communicate(timeout=120)
     assert done.returncode == 1
     assert err == "Error: No space left on device\n"
+
+
+@posix
+def test_the_run_is_there_though_it_could_not_be_printed(edges, tmp_path):
+    with open("/dev/full", "w") as full:
+        done = process("cluster", edges, "-r", 2, "-o", tmp_path / "run", stdout=full)
+        _, err = done.communicate(timeout=120)
+    assert done.returncode == 1
+    last = err.splitlines()[-1]
+    assert last.endswith("run was written; only printing failed: No space left on device")
+    assert sorted(os.listdir(tmp_path / "run")) == FILES
+
+
+@posix
+@pytest.mark.parametrize("command", ["score", "cluster"])
+def test_who_reads_the_first_line_only_makes_no_error(edges, finished, tmp_path, command):
+    arguments = {
+        "score": f"{finished / 'labels.csv'} {finished / 'labels.csv'}",
+        "cluster": f"{edges} -r 2 -q -o {tmp_path / 'run'}",
+    }[command]
+    line = f"set -o pipefail; {' '.join(COMMAND)} {command} {arguments} | head -1"
+    done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @posix
@@ -239,6 +273,7 @@ def test_kill_while_writing_leaves_nothing(edges, tmp_path):
     )
     done = python(code)
     assert done.returncode == 143
+    assert done.stderr.endswith("ended by SIGTERM; an incomplete run is not kept\n")
     assert "Traceback" not in done.stderr
     assert os.listdir(tmp_path) == ["graph.csv"]
 
@@ -281,7 +316,8 @@ def test_ctrl_c_in_the_second_of_many_starts(edges, tmp_path, monkeypatch):
     result = run("cluster", edges, "-r", 3, "--n-init", 50, "-o", tmp_path / "run")
     assert result.exit_code == 130
     assert begun == ["greedy", "random"]
-    assert "interrupted" in result.stderr
+    assert "interrupted: the best of the starts so far is in" in result.stderr
+    assert "interrupted; the best start so far converged after" in result.stdout
     with open(tmp_path / "run" / "labels.csv", newline="") as file:
         assert len({row[1] for row in list(csv.reader(file))[1:]}) == 3
 
@@ -313,6 +349,31 @@ def test_ctrl_c_before_the_first_sweep_saves_nothing(edges, tmp_path, monkeypatc
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted; nothing was written\n")
     assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_while_a_finished_fit_is_written(edges, tmp_path, monkeypatch, presses):
+    """The first lets the writing come to its end, the second does not."""
+    original, left = os.fsync, [presses]
+
+    def fsync(descriptor):
+        if left[0]:
+            left[0] -= 1
+            signal.raise_signal(signal.SIGINT)
+        original(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
+    assert result.exit_code == 130
+    assert "interrupted; the fit was done and is being saved" in result.stderr
+    if presses == 1:
+        assert sorted(os.listdir(tmp_path / "run")) == FILES
+        assert f"wrote {tmp_path / 'run'}" in result.stdout
+        record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+        assert record["fit"]["converged"]
+    else:
+        assert result.stderr.endswith("interrupted; nothing was written\n")
+        assert os.listdir(tmp_path) == ["graph.csv"]
 
 
 def test_a_second_ctrl_c_does_not_save(edges, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """score, plot, info, completion, and what is installed."""
 
+import errno
 import json
 import os
 import re
@@ -59,6 +60,7 @@ def test_score_of_strangers(tables):
     truth.write_text("name,group\nz,x\n")
     refused(run("score", labels, truth), 1, "no name in common")
     refused(run("score", labels, truth.parent / "missing.csv"), 1, "missing.csv")
+    refused(run("score", truth.parent, truth), 1, "is a folder; give a table", "labels.csv")
     assert run("score", labels).exit_code == 2
 
 
@@ -104,10 +106,40 @@ def test_plot_usage(finished, tmp_path):
     assert run("plot", finished, "--kind", "pie", "-o", "picture.png").exit_code == 2
 
 
-def test_plot_into_a_missing_folder(finished, tmp_path):
-    picture = tmp_path / "missing" / "picture.png"
-    result = run("plot", finished, "--kind", "matrix", "-o", picture)
-    refused(result, 1, "No such file or directory", str(picture))
+def test_plot_into_a_missing_folder(finished, tmp_path, monkeypatch):
+    """It is made, as cluster does; and if the picture fails, it is gone again."""
+    picture = tmp_path / "missing" / "deep" / "picture.png"
+    arguments = ["plot", finished, "--kind", "matrix", "-o"]
+    assert run(*arguments, picture).exit_code == 0
+    assert os.listdir(picture.parent) == ["picture.png"]
+    refused(run(*arguments, picture / "b.png"), 1, "Not a directory; choose another place")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    refused(run(*arguments, tmp_path / "other" / "b.png"), 1, "make room")
+    assert sorted(os.listdir(tmp_path)) == ["finished", "graph.csv", "missing"]
+
+
+def test_plot_of_letters_that_the_font_lacks(tmp_path):
+    (tmp_path / "graph.csv").write_text("東京,b\nb,🦊\n東京,🦊\n", encoding="utf-8")
+    run("cluster", tmp_path / "graph.csv", "-r", 1, "-q", "-o", tmp_path / "run")
+    picture = tmp_path / "picture.png"
+    result = run("plot", tmp_path / "run", "--kind", "memberships", "-o", picture)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: the font lacks letters of some names")
+    assert result.stderr.count("\n") == 1
+
+
+def test_plot_marks_restarts(finished, tmp_path):
+    record = json.loads((finished / "run.json").read_text())
+    picture = tmp_path / "picture.svg"
+    for restarts, words in [([1], "<!-- sweeps and restarts -->"), ([10**6], "is damaged")]:
+        record["fit"]["restarts"] = restarts
+        (finished / "run.json").write_text(json.dumps(record))
+        result = run("plot", finished, "--kind", "convergence", "-o", picture, "--force")
+        assert words in picture.read_text() + result.stderr
 
 
 def test_plot_of_what_is_no_run(tmp_path):
@@ -187,6 +219,14 @@ def test_info():
 def test_info_says_where_the_cache_cannot_be_written(monkeypatch):
     monkeypatch.setattr(info.os, "access", lambda path, mode: False)
     assert "NOT writable: set NUMBA_CACHE_DIR" in run("info").stdout
+
+
+def test_info_of_a_cache_that_is_not_there_yet(tmp_path, monkeypatch):
+    from odsymnmf.kernels import l2
+
+    stats = l2.sweep.stats._replace(cache_path=str(tmp_path / "deep" / "cache"))
+    monkeypatch.setattr(type(l2.sweep), "stats", stats)
+    assert f"{stats.cache_path} (not there yet; can be made)" in run("info").stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -72,7 +72,7 @@ def test_search_and_choice_of_cluster(visit, report):
     page.select_option("#cluster", "2")
     assert set(column(page, 2)) == {"2"}
     page.click(".pick[data-cluster='-1']")
-    assert column(page, 2) == ["unassigned"]
+    assert column(page, 2) == ["none"]
     assert page.evaluate("document.activeElement.id") == "cluster"
 
 
@@ -94,7 +94,7 @@ def test_sort_by_click(visit, report):
     assert strengths == sorted(strengths, reverse=True)
     assert header.get_attribute("aria-sort") == "none"
     page.click("[data-sort=strength]")
-    assert column(page, 2)[0] == "unassigned"
+    assert column(page, 2)[0] == "none"
 
 
 def test_all_by_keyboard(visit, report):
@@ -163,7 +163,7 @@ def test_hostile_names_are_inert(visit):
     ("A", "H", "shown"),
     [
         ([[np.nan]], [[1.0]], ["0"]),
-        (np.zeros((3, 3)), np.zeros((3, 2)), ["unassigned"] * 3),
+        (np.zeros((3, 3)), np.zeros((3, 2)), ["none"] * 3),
         (np.ones((3, 3)), np.eye(3, 60, 57), ["57", "58", "59"]),
     ],
     ids=["one item", "all unassigned", "60 clusters"],
@@ -205,3 +205,21 @@ def test_a_hundred_thousand_items_stay_quick(visit):
         assert page.evaluate(timed, key) < 3000
     page.fill("#query", "99999")
     assert column(page, 1) == ["document-099999.txt"]
+
+
+def test_memberships_beyond_the_first_four_are_told(visit):
+    H = np.ones((3, 16))
+    page = visit(make(np.ones((3, 3)), H))
+    cell = page.locator("#items tbody tr").first.locator(".parts")
+    assert cell.locator(".words").inner_text().endswith("and 12 more")
+    widths = cell.locator(".stack span").evaluate_all("all => all.map((s) => s.offsetWidth)")
+    assert len(widths) == 5
+    assert abs(widths[4] / sum(widths) - 12 / 16) < 0.03
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_the_headings_of_the_items_stay_apart_on_a_phone(visit, width):
+    H = np.eye(5, 2)  # three are unassigned
+    page = visit(make(np.eye(5), H), width=width)
+    overflow = "all => all.filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
+    assert page.locator("#items th, #items td").evaluate_all(overflow) == []

@@ -124,6 +124,8 @@ def test_memberships_of_the_table_are_the_largest():
     assert data["k"] == 4
     assert data["top"][:4] == [2, 4, 3, 5]
     assert data["values"] == [0.5, 0.3, 0.25, 0.2, 0.333, 0, 0, 0]
+    assert data["others"] == [1, 0]
+    assert data["rest"] == [0.1, 0]
 
 
 def test_overlap_names_who_is_shared():
@@ -134,14 +136,48 @@ def test_overlap_names_who_is_shared():
     assert "do not overlap" in make(np.eye(4), np.eye(4, 2))
 
 
+def test_one_shared_member_is_an_overlap_however_small_the_cosine():
+    H = np.kron(np.eye(2), np.ones((4, 1)))
+    H[:4, 0] = 100
+    H[7] = [0.5, 0.5]
+    html = make(H @ H.T, H)
+    assert 'title="clusters 0 and 1: 1 shared member, cosine 0.00"' in html
+    assert "do not overlap" not in html
+    assert "cosine 0.00, 1 shared member: <bdi>7</bdi>" in html
+
+
+def test_faint_overlaps_of_many_clusters_look_faint():
+    H = np.repeat(np.eye(20), 3, axis=0)
+    H[0, 1] = 0.1
+    section = make(H @ H.T, H).partition('id="h-overlap"')[2]
+    data = base64.b64decode(re.search(r"base64,([^\"]*)", section)[1])
+    alpha = image.imread(io.BytesIO(data), format="png")[..., 3]
+    assert 0 < alpha.max() < 0.1
+    assert alpha.argmax() == 1
+
+
+def test_bars_share_one_scale_with_the_unassigned():
+    H = np.zeros((30, 1))
+    H[:3] = 1
+    widths = re.findall(r'<rect width="([0-9.]+)" height="8"/>', make(np.ones((30, 30)), H))
+    assert [float(w) for w in widths] == [11.1, 100.0]
+
+
 def test_a_graph_is_drawn_only_where_it_can_be_read():
     A, H = two_cliques()
     assert '<svg class="graph"' in make(A, H)
+    assert "is not drawn" not in make(A, H)
     assert '<svg class="graph"' not in make(matrix_picture(A, H), H)
     dense = np.random.default_rng(0).random((60, 60))
-    assert '<svg class="graph"' not in make(dense + dense.T, np.ones((60, 1)))
+    html = make(dense + dense.T, np.ones((60, 1)))
+    assert '<svg class="graph"' not in html
+    assert "The graph is not drawn: 1,770 links are too dense to be told apart." in html
     ring = sparse.csr_array(np.roll(np.eye(501), 1, axis=0))
-    assert '<svg class="graph"' not in make(ring + ring.T, np.ones((501, 1)))
+    html = make(ring + ring.T, np.ones((501, 1)))
+    assert '<svg class="graph"' not in html
+    assert "The graph is not drawn: more than 500 items cannot be told apart." in html
+    assert "not drawn: nearly all pairs of documents" in make(cosine(np.eye(4)), np.eye(4))
+    assert "not drawn: it has no links" in make(np.zeros((4, 4)), np.eye(4))
 
 
 def test_an_item_in_two_clusters_is_a_pie():
@@ -166,7 +202,10 @@ def test_restarts_are_marked_on_the_curve():
     A, H = two_cliques()
     html = make(A, H, history=[8.0, 5.0, 3.0], restarts=[2, 7])
     assert html.count('class="restart"') == 1
-    assert "column restart accepted after 2 sweeps: 3" in html
+    assert "column restart, after 1 sweep and 1 restart: 3" in html
+    assert ">sweeps and restarts</text>" in html
+    assert "accepted column restart" in html
+    assert ">sweeps</text>" in make(A, H, history=[8.0, 5.0, 3.0])
 
 
 def test_colours_are_many_and_readable():

@@ -1,6 +1,7 @@
 """The command line: parse, call, print. Heavy imports wait inside the commands."""
 
 import io
+import os
 import signal
 import sys
 
@@ -20,5 +21,11 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     # Who is told to end by a batch system leaves nothing half-written either.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _end)
     app(prog_name="odsymnmf")
+
+
+def _end(number: int, frame: object) -> None:
+    # Past Python's own stream, which may be in the middle of a line.
+    os.write(2, b"\nended by SIGTERM; an incomplete run is not kept\n")
+    sys.exit(128 + number)

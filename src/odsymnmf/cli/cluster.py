@@ -1,5 +1,6 @@
 """`odsymnmf cluster`: from a file to a folder with tables and a page to look at."""
 
+import errno
 import sys
 import time
 from importlib.util import find_spec
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from odsymnmf.cli.options import FilePath, Number
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
@@ -20,8 +23,10 @@ INTERRUPTED = 130
 
 
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
-@click.option("-r", "n_clusters", type=click.IntRange(1), required=True, help="Number of clusters.")
+@click.argument("inputs", nargs=-1, required=True, type=FilePath(), metavar="INPUT...")
+@click.option(
+    "-r", "n_clusters", type=click.IntRange(1, 10**9), required=True, help="Number of clusters."
+)
 @click.option(
     "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
 )
@@ -44,9 +49,7 @@ INTERRUPTED = 130
     type=click.Choice(["degree"]),
     help="Divide each link by the root of what its two items have in all: for graphs.",
 )
-@click.option(
-    "--upper", type=click.FloatRange(0, min_open=True), help="Upper bound on memberships."
-)
+@click.option("--upper", type=Number(0, min_open=True), help="Upper bound on memberships.")
 @click.option(
     "--restarts",
     type=click.IntRange(0),
@@ -54,9 +57,7 @@ INTERRUPTED = 130
     help="Most rounds that build clusters anew.",
 )
 @click.option("--max-iter", type=click.IntRange(0), default=200, help="Most sweeps of a start.")
-@click.option(
-    "--tol", type=click.FloatRange(0), default=1e-4, help="Stop when less than this moves."
-)
+@click.option("--tol", type=Number(0), default=1e-4, help="Stop when less than this moves.")
 @click.option(
     "--seed",
     "random_state",
@@ -76,7 +77,7 @@ INTERRUPTED = 130
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     metavar="DIR",
     show_default="named after INPUT",
     help="New folder for the results.",
@@ -107,10 +108,12 @@ def cluster(
     documents   odsymnmf cluster letters/ -r 12 --text
     """
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
+    if parameters["init"] == "l2" and parameters["loss"] != "l1":
+        raise click.UsageError("--init l2 is a start for --loss l1; leave it out")
     folder = output or Path(_default_name(inputs[0]))
 
-    from odsymnmf.cli.fit import fit, read_items
-    from odsymnmf.cli.summary import Outcome, advice, doubtful_names, summary
+    from odsymnmf.cli.fit import finishing, fit, read_items
+    from odsymnmf.cli.summary import Outcome, advice, notes, summary
     from odsymnmf.io.write import check_folder
 
     def say(line: str) -> None:
@@ -124,21 +127,34 @@ def cluster(
         inputs, text=text, format=format, features=features, symmetrize=symmetrize
     )
     read = time.perf_counter() - begun
-    for note in (*items.notes, *doubtful_names(items.names)):
+    for note in notes(items, parameters["n_clusters"]):
         say(f"note: {note}")
     say(f"read {len(items.names)} items in {read:.1f} s; clustering")
+    import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
+
+    begun = time.perf_counter()
     model, interrupted = fit(items.matrix, parameters, verbose=_verbose(quiet))
-    seconds = {"read": read, "fit": time.perf_counter() - begun - read}
+    seconds = {"read": read, "fit": time.perf_counter() - begun}
     outcome = Outcome(inputs, items, fingerprint, parameters, model, interrupted, seconds)
-    if interrupted:
-        say("interrupted; saving the last complete sweep (Ctrl-C again: do not save)")
-    _save(outcome, folder, force)
-    for line in advice(outcome, folder):
-        say(line)
-    if not quiet:
-        click.echo(summary(outcome, folder))
-    if interrupted:
+    with finishing(interrupted, say) as pressed:
+        if interrupted:
+            say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
+        _save(outcome, folder, force)
+        for line in advice(outcome, folder):
+            say(line)
+        if not quiet:
+            _print(summary(outcome, folder), folder)
+    if pressed:
         ctx.exit(INTERRUPTED)
+
+
+def _print(text: str, folder: Path) -> None:
+    try:
+        click.echo(text)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise OSError(f"{folder} was written; only printing failed: {error.strerror}") from error
 
 
 def _verbose(quiet: bool) -> int:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import signal
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ def read_items(
     if text:
         return _read_texts(paths)
     items = io.read(paths[0], format=format, features=features, symmetrize=symmetrize)
+    if len(items.names) < 2:
+        raise io.InputError(f"{paths[0]}: one item only; give at least two, to compare")
     with open(paths[0], "rb") as file:
         return items, hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -32,6 +34,8 @@ def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
     from odsymnmf import io
 
     names, texts = io.read_texts(paths)
+    if len(names) < 2:
+        raise io.InputError(f"{names[0]}: one text only; give at least two, to compare")
     # The name of a file may be any bytes; a table holds UTF-8.
     names = [os.fsencode(name).decode("utf-8", "replace") for name in names]
     words = TfidfVectorizer()
@@ -65,10 +69,34 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
     with warnings.catch_warnings(), _noticing_interrupts() as pressed:
         # The summary says it, with the names of the options.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X)
+        try:
+            model.fit(X)
+        except MemoryError as error:
+            raise MemoryError(f"{error}; choose a smaller -r, or cluster fewer items") from error
     if pressed and model.n_iter_ == 0:
         raise KeyboardInterrupt
     return model, bool(pressed)
+
+
+@contextmanager
+def finishing(pressed: bool, tell: Callable[[str], None]) -> Iterator[list[bool]]:
+    """Let a first Ctrl-C pass, so that a finished fit is saved; yield a list that notes it.
+
+    If Ctrl-C was pressed before, or at the second one, KeyboardInterrupt is raised.
+    """
+    presses = [True] * pressed
+
+    def notice(signum: int, frame: Any) -> None:
+        presses.append(True)
+        if len(presses) > 1:
+            raise KeyboardInterrupt
+        tell("interrupted; the fit was done and is being saved (Ctrl-C again: do not save)")
+
+    before = signal.signal(signal.SIGINT, notice)
+    try:
+        yield presses
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

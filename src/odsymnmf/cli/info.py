@@ -68,5 +68,8 @@ def _cache() -> str:
     folder = there = l2.sweep.stats.cache_path
     while not os.path.isdir(there):
         there = os.path.dirname(there)
-    allowed = os.access(there, os.W_OK)
-    return f"{folder} ({'writable' if allowed else 'NOT writable: set NUMBA_CACHE_DIR'})"
+    if not os.access(there, os.W_OK | os.X_OK):
+        state = "NOT writable: set NUMBA_CACHE_DIR"
+    else:
+        state = "writable" if there == folder else "not there yet; can be made"
+    return f"{folder} ({state})"

@@ -1,9 +1,13 @@
 """`odsymnmf plot`: a picture of a run, in a file."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
+
+from odsymnmf.cli.options import FilePath
+from odsymnmf.cli.text import plain
 
 KINDS = ("matrix", "convergence", "memberships")
 # By suffix: what would put the time of day into the file.
@@ -11,12 +15,12 @@ TIME = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 @click.command(short_help="Draw a picture of a run.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FilePath(path_type=Path))
 @click.option("--kind", type=click.Choice(KINDS), required=True, help="What to draw.")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     required=True,
     help="Picture to write: .png, .svg or .pdf.",
 )
@@ -39,10 +43,20 @@ def plot(run: Path, kind: str, output: Path, force: bool) -> None:
     with (
         matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
         complete_file(output, force=force) as new,
+        warnings.catch_warnings(record=True) as heard,
     ):
+        warnings.simplefilter("always")
         figure.savefig(new, dpi=150, metadata=TIME[suffix])
     plt.close(figure)
+    for note in {_note(str(warning.message)) for warning in heard}:
+        click.echo(f"note: {note}", err=True)
     click.echo(f"wrote {output}")
+
+
+def _note(warning: str) -> str:
+    if "missing from" in warning:  # matplotlib names each glyph
+        return "the font lacks letters of some names; report.html shows them"
+    return plain(warning, 500)
 
 
 def _axes(run: Path, kind: str) -> Any:
@@ -50,7 +64,7 @@ def _axes(run: Path, kind: str) -> Any:
     from odsymnmf.cli.run import read_history, read_membership, read_picture
 
     if kind == "convergence":
-        return plots.plot_convergence(read_history(run))
+        return plots.plot_convergence(*read_history(run))
     names, H = read_membership(run)
     if kind == "matrix":
         return plots.plot_matrix(read_picture(run), H)

@@ -79,11 +79,15 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def read_history(folder: Path) -> list[float]:
-    """Return the objective at the start and after every sweep."""
+def read_history(folder: Path) -> tuple[list[float], list[int]]:
+    """Return the objective after every step, and which of the steps were restarts."""
     record = read_record(folder)
     with _complete(folder, "run.json"):
-        return [float(x) for x in record["fit"]["history"]]
+        fit = record["fit"]
+        history, restarts = [float(x) for x in fit["history"]], [int(k) for k in fit["restarts"]]
+        if restarts and not 0 < min(restarts) <= max(restarts) < len(history):
+            raise ValueError(f"restarts {restarts}")
+        return history, restarts
 
 
 def read_membership(folder: Path) -> tuple[list[str], "NDArray[Any]"]:

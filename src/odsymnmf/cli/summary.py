@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import odsymnmf
 from odsymnmf.cli.info import PACKAGES, installed
 from odsymnmf.cli.text import plain, table
+from odsymnmf.report._text import count
 
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
@@ -50,50 +51,89 @@ class Outcome:
 
         return scores(self.model.labels_, self.items.truth)
 
+    @cached_property
+    def explained(self) -> float | None:
+        """1 - f(H) / f(0), the share of the similarities that H explains."""
+        import numpy as np
+
+        A = self.model.similarity_
+        nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+        return 1 - self.model.objective_ / nothing if nothing > 0 else None
+
+    @property
+    def fit(self) -> str:
+        """How good the fit is, in words."""
+        if self.explained is None:
+            return "nothing: all similarities are zero"
+        of = "squared" if self.parameters["loss"] == "l2" else "absolute"
+        return f"{100 * self.explained:.1f} % of the {of} similarities"
+
     @property
     def end(self) -> str:
         """How the fit ended."""
-        sweeps = f"{self.model.n_iter_} sweep" + "s" * (self.model.n_iter_ != 1)
-        if self.interrupted:
-            return f"interrupted after {sweeps}"
-        return f"{'converged' if self.model.converged_ else 'not converged'} after {sweeps}"
+        sweeps = f"after {count(self.model.n_iter_, 'sweep')}"
+        if self.interrupted and not self.several:
+            return f"interrupted {sweeps}"
+        end = f"{'converged' if self.model.converged_ else 'not converged'} {sweeps}"
+        return f"interrupted; the best start so far {end}" if self.interrupted else end
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one start."""
+        return bool(self.parameters["n_init"] > 1)
+
+    @property
+    def kept(self) -> str:
+        """What an interrupted fit leaves."""
+        if self.several:
+            return "the best of the starts so far"
+        return f"the last complete sweep ({self.model.n_iter_})"
 
 
-def doubtful_names(names: Sequence[str]) -> list[str]:
-    """Warn of names that a spreadsheet would compute. They are written as they are: changed
-    names would match nothing any more."""
-    found = [name for name in names if FORMULA.match(name)]
-    if not found:
-        return []
-    return [
-        f"{len(found)} names look like formulas, such as {plain(found[0])!r}; in a spreadsheet, "
-        "import the names in labels.csv and membership.csv as text"
-    ]
+def notes(items: "Items", r: int) -> list[str]:
+    """Return what to know before the fit."""
+    found = list(items.notes)
+    # Such names are written as they are: changed names would match nothing any more.
+    formulas = [name for name in items.names if FORMULA.match(name)]
+    if formulas:
+        look = "name looks like a formula" if len(formulas) == 1 else "names look like formulas"
+        found.append(
+            f"{len(formulas)} {look}, such as {plain(formulas[0])!r}; in a spreadsheet, "
+            "import the names in labels.csv and membership.csv as text"
+        )
+    if r > len(items.names):
+        found.append(f"-r {r} is more than the {len(items.names)} items: clusters will be empty")
+    return found
 
 
 def summary(outcome: Outcome, folder: Path) -> str:
     """Return what is printed at the end."""
     import numpy as np
 
+    from odsymnmf import memberships
+
     model, names = outcome.model, outcome.items.names
     H, labels = model.membership_, model.labels_
     sizes = np.bincount(labels[labels >= 0], minlength=H.shape[1])
-    rows = [["cluster", "items", "strongest members"]]
+    # As on the page: an item may be a member of several clusters, but counts in one.
+    sets = memberships.overlapping_sets(H, 0.5)
+    rows = [["cluster", "items", "strongest members, shared ones too"]]
     for l in range(min(CLUSTERS, H.shape[1])):
-        members = np.flatnonzero(labels == l)
-        best = members[np.argsort(-H[members, l], kind="stable")[:MEMBERS]]
-        rows.append([str(l), str(sizes[l]), ", ".join(plain(names[i]) for i in best)])
+        best = ", ".join(plain(names[i]) for i in sets[l][:MEMBERS])
+        rows.append([str(l), str(sizes[l]), best])
     lines = [
-        f"{outcome.title}: {len(names)} items in {H.shape[1]} clusters, {outcome.end} "
-        f"({outcome.seconds['fit']:.1f} s), objective {model.objective_:.6g}",
+        f"{outcome.title}: {count(len(names), 'item')} in {count(H.shape[1], 'cluster')}, "
+        f"{outcome.end} ({outcome.seconds['fit']:.1f} s), objective {model.objective_:.6g}",
+        f"explained: {outcome.fit}",
         "",
         table(rows),
     ]
     if H.shape[1] > CLUSTERS:
-        lines.append(f"and {H.shape[1] - CLUSTERS} more clusters")
+        lines.append(f"and {count(H.shape[1] - CLUSTERS, 'more cluster')}")
     unassigned = int((labels < 0).sum())
     if unassigned:
-        lines.append(f"{unassigned} items belong to no cluster")
+        verb = "belongs" if unassigned == 1 else "belong"
+        lines.append(f"{count(unassigned, 'item')} {verb} to no cluster")
     if outcome.scores:
         lines.append("beside the known groups: " + _joined(outcome.scores))
     lines += [
@@ -107,10 +147,10 @@ def summary(outcome: Outcome, folder: Path) -> str:
 def advice(outcome: Outcome, folder: Path) -> list[str]:
     """Return what to know of a fit that did not come to its end."""
     if outcome.interrupted:
-        return [f"interrupted: the last complete sweep ({outcome.model.n_iter_}) is in {folder}"]
+        return [f"interrupted: {outcome.kept} is in {folder}"]
     if outcome.model.converged_ or outcome.parameters["max_iter"] == 0:
         return []
-    return [f"{outcome.end}; the result is usable. Raise --max-iter, or --tol, to get there"]
+    return ["the result is usable; to converge, raise --max-iter, or --tol"]
 
 
 def facts(outcome: Outcome) -> dict[str, str]:
@@ -122,6 +162,7 @@ def facts(outcome: Outcome) -> dict[str, str]:
     if isinstance(A, Sparse):
         found["linked pairs"] = f"{A.A.nnz // 2:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
+    found["explained"] = outcome.fit
     for name in ("loss", "affinity", "normalize", "upper", "init", "n_init", "restarts"):
         if p[name] is not None:
             found[name] = str(p[name])
@@ -152,6 +193,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
         "parameters": outcome.parameters,
         "fit": {
             "objective": model.objective_,
+            "explained": outcome.explained,
             "sweeps": model.n_iter_,
             "converged": model.converged_,
             "interrupted": outcome.interrupted,

@@ -1,5 +1,6 @@
 """Write results so that they are complete or not there at all, and nothing else is lost."""
 
+import errno
 import json
 import os
 import secrets
@@ -7,7 +8,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["check_folder", "complete_file", "complete_folder", "is_run"]
@@ -152,7 +153,7 @@ def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
     Parameters
     ----------
     file : path
-        Must not exist yet.
+        Must not exist yet. Missing parents are made.
     force : bool
         It may exist, and is replaced once the new one is complete.
 
@@ -177,14 +178,20 @@ def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
         raise FileExistsError(f"{target} is not a file; choose another name")
     if target.exists() and not force:
         raise FileExistsError(f"{target} exists already; --force replaces it")
+    made = [p for p in target.parents if not p.exists()]
     new = target.parent / (_spare_name() + target.suffix)
     try:
+        if made:
+            target.parent.mkdir(parents=True, exist_ok=True)
         yield new
         _to_disk(new)
         os.replace(new, target)
     except BaseException as error:
         with _uninterrupted():
-            new.unlink(missing_ok=True)
+            with suppress(OSError):
+                new.unlink()
+            for parent in made:
+                _remove_if_empty(parent)
         if isinstance(error, OSError):
             raise _cannot_write(target, error) from error
         raise
@@ -196,7 +203,9 @@ def _spare_name() -> str:
 
 def _cannot_write(target: Path, error: OSError) -> OSError:
     reason = error.strerror or str(error)
-    return OSError(f"cannot write {target}: {reason}; make room, or choose another place")
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "make room, or choose another place" if full else "choose another place"
+    return OSError(f"cannot write {target}: {reason}; {remedy}")
 
 
 def _refuse_loss(target: Path, force: bool) -> None:

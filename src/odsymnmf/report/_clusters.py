@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf.report._heatmap import heat_map
+from odsymnmf.report._heatmap import heat_map, ramp
 from odsymnmf.report._picture import MatrixPicture
 from odsymnmf.report._text import bdi, count, number
 
@@ -21,7 +21,8 @@ PAIRS = 6
 def clusters(H: Array, label: Array, sets: list[Array], names: list[str]) -> str:
     """Return one row per cluster: size, and strongest members by name."""
     sizes = np.bincount(label[label >= 0], minlength=H.shape[1])
-    largest = max(1, int(sizes.max()))
+    nobody = int(np.sum(label < 0))
+    largest = max(1, nobody, int(sizes.max()))
     rows = []
     for l, size in enumerate(sizes.tolist()):
         who = ", ".join(
@@ -36,12 +37,11 @@ def clusters(H: Array, label: Array, sets: list[Array], names: list[str]) -> str
             f'</td><td class="num set">{len(sets[l]):,}</td>'
             f"<td>{who or '<span class=muted>nobody</span>'}{more}</td></tr>"
         )
-    nobody = int(np.sum(label < 0))
     if nobody:
         rows.append(
             '<tr><th scope="row"><button type="button" class="pick" data-cluster="-1">'
             f'<span class="chip cx">unassigned</span></button></th><td class="num">{nobody:,}</td>'
-            f'<td class="wide">{_bar(-1, min(1.0, nobody / largest))}</td><td class="set"></td>'
+            f'<td class="wide">{_bar(-1, nobody / largest)}</td><td class="set"></td>'
             '<td class="muted">without any membership</td></tr>'
         )
     return (
@@ -81,9 +81,11 @@ def overlap(H: Array, sets: list[Array], names: list[str]) -> str:
         shown = f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         shown += f"{_table(cosine, shared)}</div>"
     else:
-        off = cosine - np.diag(np.full(r, np.nan))
         note = "The shade is the cosine of the columns of H, cluster by cluster."
-        shown = heat_map(MatrixPicture(off.astype(np.float32), np.arange(r + 1), r), label)
+        off = np.where(np.eye(r), 0, cosine).astype(np.float32)
+        picture = MatrixPicture(off, np.arange(r + 1), r)
+        # From 0 to 1 in all runs: faint overlaps look faint.
+        shown = f"<div>{heat_map(picture, off, label)}{ramp('0', '1')}</div>"
     listed = _strongest(cosine, shared, H, sets, names)
     return f'<p class="note">{note}</p><div class="pair">{shown}{listed}</div>'
 
@@ -125,10 +127,10 @@ def _cell(l: int, m: int, cosine: float, shared: int) -> str:
 
 def _strongest(cosine: Array, shared: Array, H: Array, sets: list[Array], names: list[str]) -> str:
     """Name who stands between the clusters that overlap most."""
-    a, b = np.triu_indices(len(cosine), 1)
+    a, b = np.nonzero(np.triu((shared > 0) | (cosine >= 0.005), 1))
     order = np.lexsort((-shared[a, b], -cosine[a, b]))[:PAIRS]
     items = []
-    for l, m in ((int(a[e]), int(b[e])) for e in order if cosine[a[e], b[e]] >= 0.005):
+    for l, m in zip(a[order].tolist(), b[order].tolist(), strict=True):
         both = np.intersect1d(sets[l], sets[m])
         both = both[np.argsort(-np.minimum(H[both, l], H[both, m]), kind="stable")]
         who = ", ".join(bdi(names[i]) for i in both[:4])

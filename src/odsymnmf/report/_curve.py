@@ -18,8 +18,9 @@ MOST_DOTS = 60
 
 
 def curve(history: Array, restarts: Sequence[int]) -> str:
-    """Return the objective by sweep, accepted restarts marked; logarithmic where it falls far."""
-    sweeps = len(history) - 1
+    """Return the objective by step, a sweep or a restart; logarithmic where it falls far."""
+    steps = len(history) - 1
+    marked = [k for k in map(int, restarts) if 0 < k <= steps]
     low, high = float(history.min()), float(history.max())
     log = low > 0 and high > 10 * low
     y_ticks = _log_ticks(low, high) if log else _ticks(low, high)
@@ -30,34 +31,32 @@ def curve(history: Array, restarts: Sequence[int]) -> str:
             a, b, v = np.log(a), np.log(b), np.log(v)
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (v - a) / (b - a))
 
-    def across(sweep: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (sweep / sweeps if sweeps else 0.5)
+    def across(step: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (step / steps if steps else 0.5)
 
     def after(k: int) -> str:
-        when = f"after {count(k, 'sweep')}" if k else "at the start"
-        return f"{when}: {history[k]:.6g}"
+        return f"{_when(k, marked)}: {history[k]:.6g}"
 
-    keep = np.unique(np.linspace(0, sweeps, MOST_POINTS).round().astype(int))
+    keep = np.unique(np.linspace(0, steps, MOST_POINTS).round().astype(int))
     points = [(int(k), across(int(k)), height(float(history[k]))) for k in keep]
     line = " ".join(f"{x:.1f},{y:.1f}" for _, x, y in points)
     dots = "".join(
         f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.6"><title>{after(k)}</title></circle>'
         for k, x, y in points
-        if sweeps <= MOST_DOTS
+        if steps <= MOST_DOTS
     )
-    marked = [k for k in map(int, restarts) if 0 <= k <= sweeps]
     rings = "".join(
         f'<circle class="restart" cx="{across(k):.1f}" cy="{height(float(history[k])):.1f}" r="5">'
-        f"<title>column restart accepted {after(k)}</title></circle>"
+        f"<title>column restart, {after(k)}</title></circle>"
         for k in marked
     )
-    label = (
-        f"Objective by sweep: {history[0]:.4g} at the start, {history[-1]:.4g} after "
-        f"{count(sweeps, 'sweep')}."
+    label = f"Objective: {history[0]:.4g} at the start" + (
+        f", {history[-1]:.4g} {_when(steps, marked)}." if steps else "."
     )
+    across_words = "sweeps and restarts" if marked else "sweeps"
     return (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f"{_grid(y_ticks, height)}{_feet(sweeps, across)}"
+        f"{_grid(y_ticks, height)}{_feet(steps, across_words, across)}"
         f'<polyline points="{line}"/>{dots}{rings}</svg>'
     )
 
@@ -71,14 +70,23 @@ def _grid(ticks: list[float], height: Any) -> str:
     return "".join(parts)
 
 
-def _feet(sweeps: int, across: Any) -> str:
-    ticks = [t for t in _ticks(0, sweeps) if t == int(t) and t <= sweeps] if sweeps else [0]
+def _when(k: int, restarts: Sequence[int]) -> str:
+    if not k:
+        return "at the start"
+    before = sum(m <= k for m in restarts)
+    return f"after {count(k - before, 'sweep')}" + (
+        f" and {count(before, 'restart')}" if before else ""
+    )
+
+
+def _feet(steps: int, name: str, across: Any) -> str:
+    ticks = [t for t in _ticks(0, steps) if t == int(t) and t <= steps] if steps else [0]
     parts = [
         f'<text class="mid" x="{across(t):.1f}" y="{HEIGHT - BOTTOM + 17}">{t:,.0f}</text>'
         for t in ticks
     ]
     middle = (LEFT + WIDTH - RIGHT) / 2
-    return "".join(parts) + f'<text class="mid" x="{middle:.0f}" y="{HEIGHT - 4}">sweeps</text>'
+    return "".join(parts) + f'<text class="mid" x="{middle:.0f}" y="{HEIGHT - 4}">{name}</text>'
 
 
 def _ticks(low: float, high: float) -> list[float]:

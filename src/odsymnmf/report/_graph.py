@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from odsymnmf.report._layout import Links, layout, links
 from odsymnmf.report._picture import cluster_order
-from odsymnmf.report._text import escape, shortened
+from odsymnmf.report._text import count, escape, shortened
 from odsymnmf.similarity import Gram, Similarity
 
 Array = NDArray[Any]
@@ -21,13 +21,18 @@ LONGEST_LABEL = 22
 SMALLEST_SHARE = 0.08
 
 
-def readable_links(A: Similarity) -> Links | None:
-    """Return the links of A if they make a readable drawing."""
-    if isinstance(A, Gram) or not 1 < A.n <= MOST_ITEMS:
-        return None
+def readable_links(A: Similarity) -> Links | str:
+    """Return the links of A if they make a readable drawing, else why they do not."""
+    if A.n > MOST_ITEMS:
+        return f"more than {MOST_ITEMS} items cannot be told apart"
+    if isinstance(A, Gram):
+        return "nearly all pairs of documents are similar"
     pairs = links(A)
-    most = min(MOST_LINKS, max(ALWAYS, MOST_SHARE * A.n * (A.n - 1) / 2))
-    return pairs if 0 < len(pairs[0]) <= most else None
+    if not len(pairs[0]):
+        return "it has no links"
+    if len(pairs[0]) > min(MOST_LINKS, max(ALWAYS, MOST_SHARE * A.n * (A.n - 1) / 2)):
+        return f"{count(len(pairs[0]), 'link')} are too dense to be told apart"
+    return pairs
 
 
 def graph(pairs: Links, H: Array, names: list[str]) -> str:

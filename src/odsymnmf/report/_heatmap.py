@@ -33,13 +33,13 @@ def shades(values: Array) -> Array:
     return np.sign(clipped) * np.sqrt(np.abs(clipped))
 
 
-def heat_map(picture: MatrixPicture, label: str, what: str = "") -> str:
-    """Return the picture as SVG. Its background is transparent, for light and dark pages."""
+def heat_map(picture: MatrixPicture, shade: Array, label: str, what: str = "") -> str:
+    """Return the picture as SVG, in shades from -1 to 1; transparent, for light and dark pages."""
     start = STRIP + GAP
     whole = SIDE + start
     scale = SIDE / picture.n
     image = (
-        f'<image href="{png(shades(picture.values))}" x="{start}" y="{start}" width="{SIDE}" '
+        f'<image href="{png(shade)}" x="{start}" y="{start}" width="{SIDE}" '
         f'height="{SIDE}" preserveAspectRatio="none"/>'
     )
     marks = []
@@ -76,10 +76,15 @@ def legend(values: Array) -> str:
     least, most = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
     low = number(-top) + (" or less" if least < -top else "") if least < 0 else ""
     high = number(top) + (" or more" if most > top else "")
+    return ramp("0", high, low)
+
+
+def ramp(zero: str, high: str, low: str = "") -> str:
+    """Return the colours between two values, or three."""
     return (
         '<p class="scale">'
         + (f'<span>{low}</span><span class="ramp down"></span>' if low else "")
-        + f'<span>0</span><span class="ramp"></span><span>{high}</span></p>'
+        + f'<span>{zero}</span><span class="ramp"></span><span>{high}</span></p>'
     )
 
 

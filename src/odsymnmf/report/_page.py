@@ -15,7 +15,7 @@ from odsymnmf.report._clusters import clusters, overlap
 from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
 from odsymnmf.report._curve import curve
 from odsymnmf.report._graph import graph, readable_links
-from odsymnmf.report._heatmap import heat_map, legend
+from odsymnmf.report._heatmap import heat_map, legend, shades
 from odsymnmf.report._picture import MatrixPicture, as_memberships, matrix_picture
 from odsymnmf.report._text import checked_names, clean, count, escape, to_json
 from odsymnmf.similarity import as_similarity
@@ -46,7 +46,7 @@ def page(
     H : array-like of shape (n, r)
         Memberships.
     history : array-like
-        The objective at the start and after every sweep.
+        The objective at the start, after every sweep and after every accepted column restart.
     names : sequence of n names, or None
         None: the items go by their numbers.
     title : str
@@ -54,7 +54,7 @@ def page(
     facts : mapping of str to str
         What was clustered and how, as it is to be shown.
     restarts : sequence of int
-        After how many sweeps a column restart was accepted.
+        Which entries of ``history`` follow an accepted column restart.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def page(
     H = as_memberships(H, A.n if isinstance(A, MatrixPicture) else None)
     label = memberships.labels(H)
     called = checked_names(names, len(H))
-    picture, drawing = _pictures(A, H, called)
+    picture, drawing, why_not = _pictures(A, H, called)
     sets = memberships.overlapping_sets(H, 0.5)
     style = _file("page.css") + _colours(H.shape[1])
     script = _file("page.js")
@@ -84,10 +84,13 @@ def page(
         summary=_summary(label, H.shape[1]),
         facts=_facts(facts),
         curve=_curve(history, restarts),
-        matrix=heat_map(picture, "The similarities, sorted by cluster", "item"),
+        matrix=heat_map(
+            picture, shades(picture.values), "The similarities, sorted by cluster", "item"
+        ),
         legend=legend(picture.values),
         pixels=_pixels(picture),
         graph=drawing,
+        undrawn=why_not,
         clusters=clusters(H, label, sets, called),
         overlap=overlap(H, sets, called),
         choices=_choices(label, H.shape[1]),
@@ -95,21 +98,20 @@ def page(
     )
 
 
-def _pictures(A: Any, H: Array, names: list[str]) -> tuple[MatrixPicture, str]:
-    """Return the picture of the matrix, and the drawing of the graph or nothing."""
+def _pictures(A: Any, H: Array, names: list[str]) -> tuple[MatrixPicture, str, str]:
+    """Return the picture of the matrix, and the drawing of the graph or why there is none."""
     if isinstance(A, MatrixPicture):
-        return A, ""
+        return A, "", ""
     S = as_similarity(A)
     picture = matrix_picture(S, H)
     pairs = readable_links(S)
-    if pairs is None:
-        return picture, ""
+    if isinstance(pairs, str):
+        return picture, "", f'<p class="note">The graph is not drawn: {pairs}.</p>'
     shown = count(len(pairs[0]), "link")
     if np.nanmin(picture.values) < 0:
         shown += "; negative similarities are not drawn"
-    return picture, Template(_file("graph.html")).substitute(
-        graph=graph(pairs, H, names), links=shown
-    )
+    drawing = graph(pairs, H, names)
+    return picture, Template(_file("graph.html")).substitute(graph=drawing, links=shown), ""
 
 
 def _summary(label: Array, r: int) -> str:
@@ -156,6 +158,8 @@ def _items(H: Array, label: Array, names: list[str]) -> str:
     top = np.take_along_axis(top, largest_first, axis=1)
     values = np.take_along_axis(H, top, axis=1)
     own = memberships.strength(H)[np.arange(len(H)), np.maximum(label, 0)]
+    others = np.maximum(0, np.count_nonzero(H, axis=1) - k)
+    rest = np.where(others > 0, H.sum(axis=1) - values.sum(axis=1), 0)
     return to_json(
         {
             "names": names,
@@ -164,6 +168,8 @@ def _items(H: Array, label: Array, names: list[str]) -> str:
             "k": k,
             "top": top.ravel().tolist(),
             "values": [float(f"{x:.3g}") for x in values.ravel().tolist()],
+            "others": others.tolist(),
+            "rest": [float(f"{x:.3g}") for x in rest.tolist()],
         }
     )
 

@@ -68,6 +68,12 @@ function memberships(i) {
     bar.append(part);
     words.append(element("span", "value", `${items.top[t]}: ${items.values[t]}`));
   }
+  if (items.others[i]) {
+    const rest = element("span", "cx");
+    rest.style.flexGrow = items.rest[i] / items.values[i * items.k];
+    bar.append(rest);
+    words.append(element("span", "value", `and ${items.others[i]} more`));
+  }
   bar.setAttribute("aria-hidden", "true");
   if (words.hasChildNodes()) cell.append(bar, words);
   else cell.append(element("span", "muted", "none"));
@@ -83,7 +89,7 @@ function row(i) {
   const cluster = element("td");
   const nobody = items.cluster[i] < 0;
   cluster.append(nobody
-    ? element("span", "chip cx", "unassigned")
+    ? element("span", "chip cx", "none")
     : element("span", `chip c${items.cluster[i]}`, items.cluster[i]));
   const strength = element("td", "num", nobody ? "" : items.strength[i].toFixed(2));
   line.append(name, cluster, strength, memberships(i));

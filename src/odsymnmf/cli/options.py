@@ -1,0 +1,32 @@
+"""What an option may be, where click lets more through."""
+
+import math
+from typing import Any
+
+import click
+
+__all__ = ["FilePath", "Number"]
+
+
+class FilePath(click.Path):
+    """A path that is not empty. Whether it can be read is said by who reads it, with a remedy."""
+
+    def __init__(self, **options: Any):
+        super().__init__(readable=False, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("the path is empty; give the name of a file or folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A finite number within a range: nan is in no range, but not outside either."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
