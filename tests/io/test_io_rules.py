@@ -270,7 +270,8 @@ def test_edges_of_type_directed(read):
         read(text)
     assert values(read(text, symmetrize="max")) == [[0, 1], [1, 0]]
     assert values(read(f"{text}b,a,Directed\n")) == [[0, 1], [1, 0]]
-    assert values(read(text.replace("Directed", "friend"))) == [[0, 1], [1, 0]]
+    items = read(text.replace("Directed", "friend"))
+    assert (values(items), items.notes[0]) == ([[0, 1], [1, 0]], "columns left out: 'Type'")
 
 
 def test_names_in_quotes_keep_their_blanks(read):

@@ -112,8 +112,9 @@ def _refuse_graph(fields: Fields, items: list[str], columns: list[str]) -> None:
         why = f"{shared} names stand in both columns"
     else:
         return
-    remedy = "leave the affinity out, or, if its lines are item, feature and value, say so"
-    raise bad(fields.path, f"is a graph ({why}), and has no features; {remedy} (--format edges)")
+    remedy = "leave the affinity out, or, if it has, say how they are written"
+    ways = "--format edges (item, feature, value) or --format table"
+    raise bad(fields.path, f"is a graph ({why}), and has no features; {remedy}: {ways}")
 
 
 def _has_items(fields: Fields) -> bool:

@@ -38,15 +38,14 @@ def edge_columns(fields: Fields) -> tuple[Fields, bool, list[str]]:
     if ends == [0, 1] and (width == 2 or (width == 3 and top[2] not in NO_WEIGHT)):
         return fields, False, []
     weight = [top.index("weight")] if "weight" in top else []
-    kind = top.index("type") if "type" in top else None
-    used = {*ends, *weight, kind}
+    kind = _kind(fields, top.index("type")) if "type" in top else None
+    used = {*ends, *weight, *([top.index("type")] if kind else [])}
     rest = [quoted(fields.text(0, j)) for j in range(width) if j not in used and top[j]]
     shown = ", ".join(rest[:8]) + f" and {len(rest) - 8} more" * (len(rest) > 8)
     notes = [f"columns left out: {shown}"] if rest else []
-    is_directed = kind is not None and _is_directed(fields, kind)
     chosen = np.array(ends + weight)
     starts, stops = fields.starts[:, chosen], fields.ends[:, chosen]
-    return replace(fields, starts=starts, ends=stops, corner_added=False), is_directed, notes
+    return replace(fields, starts=starts, ends=stops, corner_added=False), kind == "directed", notes
 
 
 def _first_line(fields: Fields) -> list[str]:
@@ -59,11 +58,12 @@ def _ends(fields: Fields) -> list[int] | None:
     return next(([top.index(a), top.index(b)] for a, b in ENDS if a in top and b in top), None)
 
 
-def _is_directed(fields: Fields, column: int) -> bool:
-    """Whether the edges are of type Directed; other words than these two say nothing."""
+def _kind(fields: Fields, column: int) -> str | None:
+    """Return whether the edges are directed or undirected; None if the column says neither."""
     kinds = [kind.lower() for kind in fields.column(column, 1)]
-    if "directed" in kinds and "undirected" in kinds:
+    found = {"directed", "undirected"} & {*kinds}
+    if len(found) == 2:
         problem = "some edges are Directed and some Undirected"
         remedy = "write an undirected one as two directed ones, there and back"
         raise fields.error(1 + kinds.index("undirected"), f"{problem}; {remedy}")
-    return "directed" in kinds
+    return next(iter(found), None)

@@ -142,22 +142,26 @@ def _tightened(body: bytes, delimiter: bytes | None) -> bytes:
 
 def _without_quotes(body: bytes, mark: bytes) -> bytes | None:
     """Return the text without its quotes, if they enclose whole fields and protect nothing."""
-    if any(piece in body for piece in (b'""', b'"#', b'"%')):
-        return None
     text = np.frombuffer(body, dtype=np.uint8)
-    quotes = np.flatnonzero(text == ord('"'))
-    if len(quotes) % 2:
+    places = np.concatenate(
+        [
+            np.flatnonzero((part == ord('"')) | (part == ord(mark)) | (part == ord("\n"))) + start
+            for start in range(0, len(text), BLOCK)
+            for part in [text[start : start + BLOCK]]
+        ]
+    )
+    at = np.flatnonzero(text[places] == ord('"'))
+    # No field ends between an opening quote and its closing one.
+    if len(at) % 2 or (at[1::2] - at[0::2] != 1).any():
         return None
-    opening, closing = quotes[0::2], quotes[1::2]
-    ends, _ = _ends(body, mark)
-    before = text[opening[opening > 0] - 1]
-    after = text[closing + 1]
-    around = np.concatenate([before, after])
-    is_whole = bool(((around == ord(mark)) | (around == ord("\n"))).all())
-    # No field ends between an opening quote and its closing one, and no blank follows or ends it.
-    is_bare = not (np.searchsorted(quotes, ends) % 2).any()
-    is_bare &= not (np.concatenate([text[opening + 1], text[closing - 1]]) == ord(" ")).any()
-    return body.replace(b'"', b"") if is_whole and is_bare else None
+    opening, closing = places[at[0::2]], places[at[1::2]]
+    for around in (text[opening[opening > 0] - 1], text[closing + 1]):
+        if not ((around == ord(mark)) | (around == ord("\n"))).all():
+            return None
+    inner = text[opening + 1]
+    is_protected = (inner == ord(" ")) | (inner == ord("#")) | (inner == ord("%"))
+    is_protected |= (inner == ord('"')) | (text[closing - 1] == ord(" "))
+    return None if is_protected.any() else body.replace(b'"', b"")
 
 
 def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[bytes, int]]:
