@@ -61,7 +61,8 @@ def grow(
     """
     B = H[:, : len(columns)]
     first, own = min(np.sqrt(A.scale), upper), SELF_SIMILARITY * A.scale
-    room = (np.empty(A.n), np.empty(A.n)) if l1 else (None, None)
+    place = kernels.greedy.place_l1 if l1 else kernels.greedy.place_l2
+    room = (np.empty(A.n), np.empty(A.n)) if l1 else ()
     h, sums, total = np.zeros(A.n, dtype=H.dtype), np.zeros(len(columns)), np.zeros(2)
     taken = np.zeros(A.n, dtype=bool)
     # Until an item has been picked, all count: w = 1.
@@ -70,7 +71,7 @@ def grow(
     for _ in range(min(A.n, picks)):
         k = kernels.greedy.best(v, H, c, taken if taken.any() or avoid is None else avoid)
         row = A.rows(np.array([k]))
-        kernels.greedy.place(np.array([k]), *row, H, h, sums, total, first, upper, *room)
+        place(np.array([k]), *row, H, h, sums, total, first, upper, *room)
         if not taken.any():
             v, c = np.zeros(A.n), np.zeros(len(columns))
         taken[k] = True
@@ -85,12 +86,12 @@ def grow(
         if avoid is not None and in_vain == PATIENCE:
             break
     rest = np.flatnonzero(~taken if avoid is None else ~taken & (v > 0))
-    scores = kernels.greedy.scores(rest, v, H, c)
+    scores = v[rest] - np.einsum("il,l->i", B[rest], c)
     order = np.argsort(-scores, kind="stable")
     rest = rest[order if avoid is None else order[scores[order] > 0]]
     for b in A.item_blocks():
         items = rest[b]
-        kernels.greedy.place(items, *A.rows(items), H, h, sums, total, first, upper, *room)
+        place(items, *A.rows(items), H, h, sums, total, first, upper, *room)
     return h
 
 

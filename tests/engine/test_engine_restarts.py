@@ -193,7 +193,7 @@ def test_an_interrupt_returns_the_last_accepted_state(monkeypatch, room, after):
     A, _ = noisy_cliques(6, 0.1, 0)
     H = quiet(A, 6, loss="l1", init="random", random_state=0, restarts=0).H
     accepted, calls = [], 0
-    kernel = {"greedy": "place", "l1": "stored_gain"}[room]
+    kernel = {"greedy": "place_l1", "l1": "stored_gain"}[room]
     original = getattr(getattr(kernels, room), kernel)
 
     def interrupted(*arguments):

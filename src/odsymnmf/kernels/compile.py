@@ -14,3 +14,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 def summing(function: Callable[..., Any]) -> Any:
     """Compile as `kernel` does, and let sums be added in any order, so that they vectorise."""
     return njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})(function)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Write the function out in the kernels that call it: compiling it on its own costs time."""
+    return njit(inline="always")(function)

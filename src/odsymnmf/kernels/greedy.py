@@ -8,12 +8,12 @@ self-similarity; no stored diagonal is read.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.l1 import ROUNDING, TIE
 from odsymnmf.kernels.weighted_median import select
 
 
-@kernel
+@part
 def _l2_value(k, start, stop, indices, data, H, h, sums, total):
     b = 0.0
     for p in range(start, stop):
@@ -24,7 +24,7 @@ def _l2_value(k, start, stop, indices, data, H, h, sums, total):
     return b / total[1] if b > max(0.0, rounding) else 0.0
 
 
-@kernel
+@part
 def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights):
     half = 0.5 * total[0] * (1.0 + TIE)
     nearby = 0.0
@@ -47,30 +47,41 @@ def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
     return select(points, weights, count, P, P - half) if half < P else 0.0
 
 
+@part
+def _put(k, x, upper, H, h, sums, total):
+    if x > 0.0:
+        h[k] = min(x, upper)
+        x = np.float64(h[k])
+        total[0] += x
+        total[1] += x * x
+        for t in range(len(sums)):
+            sums[t] += x * H[k, t]
+
+
 @kernel
-def place(items, rows, indptr, indices, data, H, h, sums, total, first, upper, points, weights):
+def place_l2(items, rows, indptr, indices, data, H, h, sums, total, first, upper):
     """Set h_k for each item k in turn, best for the entries set before it.
 
     Row ``rows[p]`` of (indptr, indices, data) is the row of item ``items[p]``. The first entry
-    of a column is ``first``. For l1, ``points`` and ``weights`` are room for a row's
-    breakpoints; for l2 they are None.
+    of a column is ``first``.
     """
     for p in range(len(items)):
-        k = items[p]
-        start, stop = indptr[rows[p]], indptr[rows[p] + 1]
-        if total[1] == 0.0:
-            x = first
-        elif points is not None:
-            x = _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
-        else:
+        k, start, stop = items[p], indptr[rows[p]], indptr[rows[p] + 1]
+        x = first
+        if total[1] > 0.0:
             x = _l2_value(k, start, stop, indices, data, H, h, sums, total)
-        if x > 0.0:
-            h[k] = min(x, upper)
-            x = np.float64(h[k])
-            total[0] += x
-            total[1] += x * x
-            for t in range(len(sums)):
-                sums[t] += x * H[k, t]
+        _put(k, x, upper, H, h, sums, total)
+
+
+@kernel
+def place_l1(items, rows, indptr, indices, data, H, h, sums, total, first, upper, points, weights):
+    """As `place_l2`; ``points`` and ``weights`` are room for a row's breakpoints."""
+    for p in range(len(items)):
+        k, start, stop = items[p], indptr[rows[p]], indptr[rows[p] + 1]
+        x = first
+        if total[1] > 0.0:
+            x = _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
+        _put(k, x, upper, H, h, sums, total)
 
 
 @kernel
@@ -92,18 +103,6 @@ def best(v, H, c, taken):
         if s > high or winner < 0:
             winner, high = i, s
     return winner
-
-
-@kernel
-def scores(items, v, H, c):
-    """Return v_i - h_i . c for the items."""
-    s = np.empty(len(items))
-    for p in range(len(items)):
-        i = items[p]
-        s[p] = v[i]
-        for t in range(len(c)):
-            s[p] -= H[i, t] * c[t]
-    return s
 
 
 @kernel

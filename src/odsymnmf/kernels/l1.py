@@ -12,7 +12,7 @@ rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, summing
+from odsymnmf.kernels.compile import kernel, part, summing
 from odsymnmf.kernels.weighted_median import select
 
 # As in l2: a leave-one-out sum this far below its running sum is recomputed.
@@ -21,32 +21,52 @@ CANCELLED = 1e-4
 TIE = 1e-12
 # Residuals below this fraction of A_ik are rounding.
 ROUNDING = 1e-14
+# Where the breakpoints within reach weigh too little, those within so many times it are tried.
+FURTHER = 4.0
 
 
-@kernel
-def _entry(x, half, m, a, value, rho, points, weights):
+@part
+def _entry(x, half, reach, m, a, value, rho, points, weights, picked):
     """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
-    signs of rho shows whether x is it already, and if not, on which side it lies.
+    signs of rho shows whether x is it already, and if not, on which side it lies. Only the
+    breakpoints on that side within ``reach`` of x are looked at, more if these weigh too little.
     """
     above, at = _weight_above_and_at(m, a, rho)
     if above <= half and (x == 0.0 or above + at > half):
         return x
     up = above > half
-    count, weight = np.int64(0), 0.0
-    for j in range(m):
-        b = rho[j] + a[j] * x
-        side = rho[j] > 0.0 if up else (rho[j] < 0.0) & (b > ROUNDING * value[j])
-        # Written first and counted after: no branch, because none could be predicted.
-        points[count] = b
-        weights[count] = a[j]
-        count += side & (a[j] > 0.0)
-        weight += a[j] if side else 0.0
-    for j in range(count):
-        points[j] /= weights[j]
-    heavier = weight if up else above + at + weight
+    while True:
+        count, weight = _within(reach, up, x, m, a, value, rho, points, weights, picked)
+        heavier = above if up else above + at + weight
+        if above - weight <= half if up else heavier > half or reach > x:
+            break
+        reach *= FURTHER
     return select(points, weights, count, weight, heavier - half) if heavier > half else 0.0
+
+
+@part
+def _within(reach, up, x, m, a, value, rho, points, weights, picked):
+    """List the positive breakpoints above or below x by at most ``reach``, and their weights.
+
+    Return how many there are and what they weigh.
+    """
+    side = 1.0 if up else -1.0
+    found = np.int64(0)
+    for j in range(m):
+        # Written first and counted after: no branch, because none could be predicted.
+        picked[found] = j
+        found += (side * rho[j] > 0.0) & (side * rho[j] <= reach * a[j])
+    count, weight = np.int64(0), 0.0
+    for j in picked[:found]:
+        b = rho[j] + a[j] * x
+        if b > ROUNDING * value[j]:
+            points[count] = b / a[j]
+            weights[count] = a[j]
+            weight += a[j]
+            count += 1
+    return count, weight
 
 
 @summing
@@ -59,7 +79,7 @@ def _weight_above_and_at(m, a, rho):
     return above, at
 
 
-@kernel
+@part
 def _column_sum(k, l, H):
     """Return sum_{i != k} H_il."""
     total = 0.0
@@ -69,7 +89,7 @@ def _column_sum(k, l, H):
     return total
 
 
-@kernel
+@part
 def _positive_neighbours(start, stop, indices, data, near, value):
     """List the neighbours with A_ik > 0; return how many."""
     m = np.int64(0)
@@ -80,7 +100,7 @@ def _positive_neighbours(start, stop, indices, data, near, value):
     return m
 
 
-@kernel
+@part
 def _weight_nearby(S, m, near, H):
     """Set S_l = sum of H_il over the neighbours i: no positive breakpoint weighs more."""
     r = len(S)
@@ -98,21 +118,37 @@ def _weight_nearby(S, m, near, H):
         j += 1
 
 
-@kernel
-def _residuals(k, m, near, H, value, rho, found):
-    """Set rho_i = A_ik - h_k . h_i, over the non-zeros of h_k."""
-    count = 0
-    for l in range(H.shape[1]):
-        found[count] = l
-        count += H[k, l] != 0.0
+@part
+def _gather(columns, count, m, near, H, a):
+    """Set a[c] to the entries of the neighbours in the c-th of the columns."""
+    j = 0
+    while j + 4 <= m:
+        i0, i1, i2, i3 = near[j], near[j + 1], near[j + 2], near[j + 3]
+        for c in range(count):
+            l = columns[c]
+            a[c, j], a[c, j + 1], a[c, j + 2], a[c, j + 3] = H[i0, l], H[i1, l], H[i2, l], H[i3, l]
+        j += 4
+    while j < m:
+        for c in range(count):
+            a[c, j] = H[near[j], columns[c]]
+        j += 1
+
+
+@part
+def _residuals(h, columns, count, m, a, value, rho):
+    """Set rho_i = A_ik - h_k . h_i, where h_k is zero but in the given columns."""
     for j in range(m):
-        p = 0.0
-        for t in range(count):
-            p += H[k, found[t]] * H[near[j], found[t]]
-        rho[j] = _cut(value[j] - p, value[j])
+        rho[j] = value[j]
+    for c in range(count):
+        x = h[columns[c]]
+        if x != 0.0:
+            for j in range(m):
+                rho[j] -= x * a[c, j]
+    for j in range(m):
+        rho[j] = _cut(rho[j], value[j])
 
 
-@kernel
+@part
 def _cut(rho, value):
     return rho if abs(rho) > ROUNDING * value else 0.0
 
@@ -141,45 +177,48 @@ def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
     for q in rows:
         longest = max(longest, indptr[q + 1] - indptr[q])
     near = np.empty(longest + 1, dtype=indices.dtype)
-    value, rho, a = np.empty(longest + 1), np.empty(longest + 1), np.empty(longest + 1)
+    value, rho, a = np.empty(longest + 1), np.empty(longest + 1), np.empty((r, longest + 1))
     points, weights = np.empty(longest + 1), np.empty(longest + 1)
-    S, T, half = np.empty(r), np.empty(r), np.empty(r)
-    found = np.empty(r + 1, dtype=np.int64)
+    S, T, half, reach = np.empty(r), np.empty(r), np.empty(r), np.empty(r)
+    picked, columns = np.empty(longest + 1, dtype=np.int64), np.empty(r + 1, dtype=np.int64)
     fall, largest = 0.0, 0.0
     for l in range(r):
         peak[l] = max(peak[l], W[l])
+        reach[l] = 0.0
     for p in range(len(items)):
         k, q = items[p], rows[p]
         m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, near, value)
         _weight_nearby(S, m, near, H)
-        active = False
+        count = np.int64(0)
         for l in range(r):
             T[l] = W[l] - H[k, l]
             if T[l] < CANCELLED * peak[l]:
                 T[l] = peak[l] = _column_sum(k, l, H)
                 W[l] = T[l] + H[k, l]
             half[l] = 0.5 * T[l] * (1.0 + TIE)
-            active |= (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
-        if not active:
+            columns[count] = l
+            count += (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
+        if count == 0:
             continue
-        _residuals(k, m, near, H, value, rho, found)
-        for l in range(r):
+        _gather(columns, count, m, near, H, a)
+        _residuals(H[k], columns, count, m, a, value, rho)
+        for c in range(count):
+            l = columns[c]
             old = H[k, l]
-            if old == 0.0 and S[l] <= half[l] and T[l] > 0.0:
-                continue
-            for j in range(m):
-                a[j] = H[near[j], l]
             if T[l] <= 0.0:
                 H[k, l] = empty
             elif S[l] <= half[l]:
                 H[k, l] = 0.0
             else:
-                H[k, l] = min(_entry(old, half[l], m, a, value, rho, points, weights), upper)
+                far = reach[l] if reach[l] > 0.0 else T[l]
+                x = _entry(old, half[l], far, m, a[c], value, rho, points, weights, picked)
+                H[k, l] = min(x, upper)
             step = H[k, l] - old
             if step != 0.0:
                 W[l] += step
-                fall += 2.0 * (2.0 * _move(step, m, a, value, rho) - step * T[l])
+                fall += 2.0 * (2.0 * _move(step, m, a[c], value, rho) - step * T[l])
                 largest = max(largest, abs(step))
+                reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
     return fall, largest
 
 

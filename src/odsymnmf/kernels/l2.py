@@ -10,7 +10,7 @@ in float64 whatever H is, so that float32 data lose nothing here.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.symnmf import minimise_quartic
 
 # A leave-one-out sum this small beside the largest value its running sum has had is recomputed:
@@ -23,7 +23,7 @@ ROUNDING = 1e-13
 TINY = 1e-290
 
 
-@kernel
+@part
 def _leave_out_exactly(k, H, D, peak, own):
     """Take row k out of D, by a new sum where subtracting would cancel; own becomes zero."""
     n, r = H.shape

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.compile import kernel, part
 
 # Points looked at to choose a pivot from many.
 SAMPLE = 16
 
 
-@kernel
+@part
 def _pivot(points, low, high, share):
     """Return a point that about ``share`` of points[low:high] lie below, or a little more do.
 
