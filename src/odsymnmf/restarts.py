@@ -36,16 +36,22 @@ SAME = 0.95
 
 def descend_with_restarts(run: Run, rounds: int, empty: float = 0.0) -> None:
     """Sweep until little moves, try to rebuild every column; again until none improves."""
+    below = np.full(run.H.shape[1], np.inf)
     for _ in range(rounds if run.max_iter > 0 else 0):
         run.descend(empty, STALL)
         empty, before = 0.0, len(run.restarts)
-        _one_round(run)
+        _one_round(run, below)
         if run.stopped or len(run.restarts) == before:
             break
     run.descend(empty)
 
 
-def _one_round(run: Run) -> None:
+def _one_round(run: Run, below: Array) -> None:
+    """Try every column j, where f is below ``below[j]``.
+
+    A column that could not be rebuilt without a loss is tried again when f has fallen by as
+    much: until then, too little has changed around it.
+    """
     if run.loss.A.scale <= 0:
         return
     run.loss.refresh(run.H)
@@ -53,10 +59,14 @@ def _one_round(run: Run) -> None:
     for j in order(run.H):
         if run.stopped:
             break
-        avoid = np.zeros(len(run.H), dtype=bool)
+        if run.history[-1] >= below[j]:
+            continue
+        avoid, fall = np.zeros(len(run.H), dtype=bool), -np.inf
         for _ in range(SEEDS):
-            if avoid.all() or _try(run, j, sums, avoid):
+            if avoid.all() or fall > 0:
                 break
+            fall = max(fall, _try(run, j, sums, avoid))
+        below[j] = np.inf if fall > 0 else run.history[-1] + fall
         run.report(j)
 
 
@@ -70,10 +80,11 @@ def order(H: Array) -> list[int]:
     return [*np.flatnonzero(spare).tolist(), *np.flatnonzero(~spare).tolist()]
 
 
-def _try(run: Run, j: int, degrees: Array, avoid: Array) -> bool:
+def _try(run: Run, j: int, degrees: Array, avoid: Array) -> float:
     """Rebuild column j and sweep its items, old and new; undo it unless the objective fell.
 
-    Return whether it did; if not, the items of the new column are to ``avoid`` as seeds.
+    Return by how much it did, or if not, minus what was missing; then the items of the new
+    column are to ``avoid`` as seeds.
     """
     loss, H = run.loss, run.H
     old = H[:, j].copy()
@@ -82,7 +93,7 @@ def _try(run: Run, j: int, degrees: Array, avoid: Array) -> bool:
     new = H[:, j] > 0
     avoid |= new
     if np.array_equal(old, H[:, j]):
-        return False
+        return 0.0
     items = np.flatnonzero((old > 0) | new)
     rows = H[items]
     rows[:, j] = old[items]
@@ -93,10 +104,10 @@ def _try(run: Run, j: int, degrees: Array, avoid: Array) -> bool:
     fall = _sweep_items(run, items, new_worth - worth, rounding)
     if fall > rounding:
         run.accept(items, fall)
-        return True
+        return fall
     H[items] = rows
     loss.put_back(sums)
-    return False
+    return min(fall, 0.0)
 
 
 def _rebuild(run: Run, j: int, degrees: Array, avoid: Array) -> None:

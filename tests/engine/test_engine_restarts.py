@@ -31,7 +31,7 @@ def after_one_round(A, H, loss, diagonal, upper=np.inf):
         tol=0.0,
         callback=lambda state: tried.append((state.column, state.objective)) and False,
     )
-    restarts._one_round(run)
+    restarts._one_round(run, np.full(H.shape[1], np.inf))
     return run, tried
 
 

@@ -243,7 +243,7 @@ def test_starts(tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
     sparse.save_npz(graphs / "dolphins.npz", A)
     np.save(graphs / "dolphins_labels.npy", groups)
     rows = run("starts", tmp_path, data=documents)
-    families = ["5 balanced"] * 2 + ["10 balanced"] * 2 + ["graphs", "documents"]
+    families = ["5 balanced"] * 2 + ["10 balanced"] * 2 + ["graphs"] + ["documents"] * 2
     assert [row["family"] for row in rows] == list(np.repeat(families, 2 * len(starts.FITS)))
     for row in rows:
         pair = [r for r in rows if r["loss"] == row["loss"] and r["start"] == row["start"]]

@@ -144,6 +144,8 @@ def sweep(items, indptr, indices, data, source, norms, G, S, H, D, peak, upper, 
             old, o = x[l], own[l]
             a = D[l, l] - o * o
             q = g[l] - u[l] + o * c
+            if diagonal is None and old == 0.0 and q <= 0.0 and inverse[l] > 0.0:
+                continue  # most entries are zero and stay so
             slope = q
             if diagonal is not None:
                 P_kk = diagonal[k] - (norm - old * old)

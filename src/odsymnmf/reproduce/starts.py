@@ -38,10 +38,12 @@ REAL = {
     "graphs": [
         *("dolphins", "polbooks", "football", "polblogs_lcc", "email_eu_core", "cora"),
         *("pbmc68k_reduced", "fb100_Reed98", "fb100_Amherst41"),
-        *("lfr1000_mu0.1", "lfr1000_mu0.3", "lfr1000_mu0.5"),
+        *("lfr1000_mu0.1", "lfr1000_mu0.3", "lfr1000_mu0.5", "lfr10000"),
     ],
-    # The smaller sets: l1 with restarts asks for all pairs again and again.
-    "documents": ["tr11", "tr23", "tr41", "tr45", "hitech"],
+    "documents": [
+        *("tr11", "tr23", "tr41", "tr45", "hitech", "k1b", "la1", "la2"),
+        *("reviews", "classic", "ohscal"),
+    ],
 }
 # Sweeps of real data: l1 creeps on for hundreds, and changes little.
 SWEEPS = {"graphs": 50, "documents": 20}
