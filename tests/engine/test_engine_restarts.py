@@ -103,6 +103,25 @@ def test_a_refused_trial_leaves_no_trace(loss, diagonal):
         assert len(tried) == 3
 
 
+def test_a_refused_column_waits_until_the_objective_has_fallen_as_much():
+    A, seen = as_kind("dense", documents(3)), []
+    run, _ = after_one_round(A, np.random.default_rng(0).random((len(A), 3)), "l1", "ignore")
+    below = np.full(3, np.inf)
+    run.callback = lambda state: seen.append(state.column) and False
+    while np.isinf(below).any():
+        restarts._one_round(run, below)
+    worst, middle, _ = np.sort(below)
+    assert worst < middle < run.history[-1]
+    run.history[-1] = (worst + middle) / 2  # as if others had brought f down
+    seen.clear()
+    restarts._one_round(run, below.copy())
+    assert sorted(seen) == sorted(np.argsort(below)[1:])
+    seen.clear()
+    run.history[-1] = np.inf
+    restarts._one_round(run, below)
+    assert seen == []
+
+
 @EACH_LOSS
 def test_worth_is_what_the_objective_says(loss, diagonal):
     rng = np.random.default_rng(7)
