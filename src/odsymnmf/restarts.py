@@ -27,9 +27,6 @@ SEEDS = 2
 PICKS = 20
 # Sweeps over the items of a new column before it is judged.
 SWEEPS = 3
-# What is still missing after a sweep, as a part of what that sweep brought, beyond which the
-# next ones will hardly make up for it: each brings less than half of the one before.
-HOPELESS = 0.5
 # Columns with a larger cosine are the same.
 SAME = 0.95
 
@@ -101,7 +98,7 @@ def _try(run: Run, j: int, degrees: Array, avoid: Array) -> float:
     loss.column_changed(H, j, items)
     new_worth, new_size = loss.worth(H, j, items)
     rounding = float(np.finfo(H.dtype).eps) ** 0.75 * (run.history[-1] + size + new_size)
-    fall = _sweep_items(run, items, new_worth - worth, rounding)
+    fall = new_worth - worth + _sweep_items(run, items, rounding)
     if fall > rounding:
         run.accept(items, fall)
         return fall
@@ -126,11 +123,12 @@ def _rebuild(run: Run, j: int, degrees: Array, avoid: Array) -> None:
     )
 
 
-def _sweep_items(run: Run, items: Array, fall: float, rounding: float) -> float:
-    """Sweep a few times, as long as it helps and there is hope; return the fall in all."""
+def _sweep_items(run: Run, items: Array, rounding: float) -> float:
+    """Sweep a few times, as long as it helps; return the fall."""
+    fall = 0.0
     for _ in range(SWEEPS):
         step = run.loss.sweep_items(run.H, items)
         fall += step
-        if step <= rounding or -fall > HOPELESS * step:
+        if step <= rounding:
             break
     return fall

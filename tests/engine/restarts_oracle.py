@@ -23,13 +23,10 @@ def one_round(A, H, loss, diagonal, upper):
             trial[:, j] = rebuilt(A, np.delete(H, j, axis=1), loss, upper, H.shape[1], avoid)
             avoid |= trial[:, j] > 0
             items = np.flatnonzero((H[:, j] > 0) | (trial[:, j] > 0))
-            before, now = (naive_objective(A, each, loss, diagonal) for each in (H, trial))
             for _ in range(restarts.SWEEPS):
                 sweep(A, trial, items, loss, diagonal, upper)
-                last, now = now, naive_objective(A, trial, loss, diagonal)
-                if now - before > restarts.HOPELESS * (last - now):
-                    break
-            if now < before - 1e-9:
+            before = naive_objective(A, H, loss, diagonal)
+            if naive_objective(A, trial, loss, diagonal) < before - 1e-9:
                 H = trial
                 accepted.append(j)
                 break
