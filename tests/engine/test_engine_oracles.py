@@ -98,6 +98,18 @@ def test_l1_with_many_columns_and_neighbours(form):
     assert_close(swept(FORMS[form](A), H, "l1", count=3), expected, 1e-12)
 
 
+@EACH_FORM
+@pytest.mark.parametrize("spread", [0.1, 3.0])
+def test_l1_where_some_steps_are_much_longer_than_others(form, spread):
+    # Breakpoints nearby are looked at first: here the steps before say little of the next.
+    rng = np.random.default_rng(5)
+    H = rng.lognormal(sigma=spread, size=(60, 3)) * (rng.random((60, 3)) < 0.7)
+    A = symmetric(H @ H.T * rng.lognormal(sigma=spread, size=(60, 60)))
+    start = rng.permutation(H)
+    expected = odsymnmf_l1(A, start, sweeps=4, order="rows", empty=0.0, upper=np.inf)
+    assert_close(swept(FORMS[form](A), start, "l1", count=4), expected, 1e-12)
+
+
 # --- l2 ------------------------------------------------------------------------------------
 
 
