@@ -256,6 +256,9 @@ BAD = [
     ("a.npz", npz_with(indices=np.full(8, -1)), "is no sound sparse matrix"),
     ("a.npz", npz_with(indices=np.full(8, 0.5)), "indices holds float64, not integers; "),
     ("a.npz", npz_with(indptr=np.array([0, 9, 1, 1, 1, 8])), "is no sound sparse matrix"),
+    # SciPy itself looks no further than the last of these.
+    ("a.npz", npz_with(indptr=np.array([0, 2, 4, 0, 0, -9])), "is no sound sparse matrix"),
+    ("a.npz", npz_with(indptr=np.array([0, 10**6, 0, 0, 0, 0])), "is no sound sparse matrix"),
     ("a.npz", npz_with(shape=(10**13, 10**13)), r"promises 10000000000000 x "),
     ("a.npz", npz_with(shape=(5, 5, 5)), "its shape has not two numbers; "),
     ("a.npz", npz_with(format=b"lil"), "is no sound sparse matrix"),

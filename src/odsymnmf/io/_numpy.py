@@ -81,6 +81,9 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
         if hasattr(matrix, "check_format"):
             # Indices out of range would make compiled code write where it must not.
             matrix.check_format(full_check=True)
+            # Which SciPy does not look at when the last of them promises no entries.
+            if (matrix.indptr[1:] < matrix.indptr[:-1]).any():
+                raise ValueError("indptr must not decrease")
         return sparse.csr_array(matrix)
     except MATRIX_ERRORS as error:
         raise bad(path, f"is no sound sparse matrix ({reason(error)}); save it again") from None
