@@ -261,6 +261,7 @@ BAD = [
     ("a.npz", npz_with(indptr=np.array([0, 10**6, 0, 0, 0, 0])), "is no sound sparse matrix"),
     ("a.npz", npz_with(shape=(10**13, 10**13)), r"promises 10000000000000 x "),
     ("a.npz", npz_with(shape=(5, 5, 5)), "its shape has not two numbers; "),
+    ("a.npz", npz_with(format=np.zeros((), dtype="i4,i4")), "format holds .*, not text; "),
     ("a.npz", npz_with(format=b"lil"), "is no sound sparse matrix"),
     ("a.npz", npz_with(data=np.array([None] * 8)), "Python objects"),
     ("a.npz", npz_with(data=np.full(8, np.nan)), "the value of '0' and '1' is nan; "),
