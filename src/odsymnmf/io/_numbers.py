@@ -6,13 +6,16 @@ import numpy as np
 
 from odsymnmf.io._items import Array
 
-# For neighbours of w = 1, 2, 4 digits: 10^w times the first plus the second, which of the product
-# is that, and what of it is kept.
+# For neighbours of w = 1, 2 digits: 10^w times the first plus the second, which of the product is
+# that, and what of it is kept.
 PAIRS = [
     (np.uint64(10 * 2**8 + 1), np.uint64(8), np.uint64(0x00FF00FF00FF00FF)),
     (np.uint64(100 * 2**16 + 1), np.uint64(16), np.uint64(0x0000FFFF0000FFFF)),
-    (np.uint64(10000 * 2**32 + 1), np.uint64(32), np.uint64(0x00000000FFFFFFFF)),
 ]
+# The same for w = 4, where it is the upper half.
+HALVES = np.uint64(10000 * 2**32 + 1)
+# Times 256^k, its highest byte is k + 1.
+RANKS = np.uint64(0x0102030405060708)
 POWERS = 10.0 ** np.arange(9)
 # The first 0, 1, ..., 8 bytes of a little-endian word.
 FIRST = np.array([2 ** (8 * k) - 1 for k in range(9)], dtype=np.uint64)
@@ -46,12 +49,16 @@ def digits(words: Array, lengths: Array) -> Array | None:
     """
     if lengths.min() < 1:
         return None
-    low = (words ^ np.uint64(0x3030303030303030)) << (64 - 8 * lengths).astype(np.uint64)
-    if ((low | (low + np.uint64(0x0606060606060606))) & np.uint64(0xF0F0F0F0F0F0F0F0)).any():
+    low = words ^ np.uint64(0x3030303030303030)
+    low <<= ((8 - lengths) << 3).view(np.uint64)
+    if low.view(np.uint8).max() > 9:
         return None
     for factor, width, mask in PAIRS:
-        low = ((low * factor) >> width) & mask
-    return low.astype(np.int64)
+        low *= factor
+        low >>= width
+        low &= mask
+    low *= HALVES
+    return low.view(np.int32)[1::2]
 
 
 def decimals(words: Array, lengths: Array) -> Array | None:
@@ -61,14 +68,19 @@ def decimals(words: Array, lengths: Array) -> Array | None:
     that their quotient is the float nearest to the decimal, as it should be.
     """
     points = words ^ np.uint64(0x2E2E2E2E2E2E2E2E)
-    found = (points - np.uint64(0x0101010101010101)) & ~points & np.uint64(0x8080808080808080)
-    found &= FIRST[lengths]
+    found = points - np.uint64(0x0101010101010101)
+    found &= ~points
+    found &= FIRST[lengths] & np.uint64(0x8080808080808080)
     # The first point only; a second one is no digit. Without any, everything stands before it.
     found &= -found
-    before = (found >> np.uint64(7)) - np.uint64(1)
+    found >>= np.uint64(7)
+    before = found - np.uint64(1)
     has_point = found > 0
-    values = digits((words & before) | ((words >> np.uint64(8)) & ~before), lengths - has_point)
+    # What follows the point moves to its place.
+    closed = words >> np.uint64(8)
+    closed ^= (closed ^ words) & before
+    values = digits(closed, lengths - has_point)
     if values is None:
         return None
-    place = np.frexp(found.astype(np.float64))[1] // 8 - 1
-    return values / POWERS[np.where(has_point, lengths - 1 - place, 0)]
+    upto = ((found * RANKS) >> np.uint64(56)).view(np.int64)
+    return values / POWERS[(lengths - upto) * has_point]
