@@ -230,7 +230,11 @@ BAD = [
     ("a.mtx", MTX + b"3 3 9999999999999\n1 2 1\n", r", line 2: the header promises 9999999999999"),
     ("a.mtx", MTX + b"9" * 40 + b" 1 1\n1 2 1\n", r", line 2: '99.*' is too large a size; "),
     # SciPy writes past the end of this one.
-    ("a.mtx", ARRAY.replace(b"general", b"symmetric") + b"1 3\n1\n2\n3\n", r", line 2: 1 rows and "),
+    (
+        "a.mtx",
+        ARRAY.replace(b"general", b"symmetric") + b"1 3\n1\n2\n3\n",
+        r", line 2: 1 rows and ",
+    ),
     ("a.mtx", ARRAY + b"999999 999999\n1\n", r", line 2: the header promises 999998000001 entries"),
     # NumPy
     ("a.npy", b"1,2\n", r": it has no sound .npy header .*; "),

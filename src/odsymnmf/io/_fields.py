@@ -15,7 +15,7 @@ from odsymnmf.io._items import Array, InputError, bad, quoted
 from odsymnmf.io._numbers import FIRST, decimals, digits, number, parse
 
 # Fields that are worked on together: few enough for the cache.
-BLOCK = 2**15
+BLOCK = 2**16
 LONGEST_NAME = 1000
 REMEDY = "give a number there, or leave the column out"
 # 64-bit odd constants, from the digits of the golden ratio and of pi.

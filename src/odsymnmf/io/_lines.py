@@ -118,17 +118,21 @@ def _tidied(body: bytes, delimiter: bytes | None, has_quotes: bool) -> Iterator[
 
 def _cut(body: bytes, mark: bytes) -> Cut:
     # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
-    dtype = np.int32 if len(body) < 2**31 else np.int64
-    ends, is_last, is_regular = [], [], not body.startswith(b" ")
+    ends = np.empty(len(body) // 2 + 1, dtype=np.int32 if len(body) < 2**31 else np.int64)
+    is_last = np.empty(len(ends), dtype=bool)
+    count, is_regular = 0, not body.startswith(b" ")
     has_blanks, has_comments = b" " in body, any(mark in body for mark in COMMENTS)
     for start in range(0, len(body), BLOCK):
         text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
         is_newline = text == ord("\n")
         is_end = is_newline | (text == ord(mark))
         places = np.flatnonzero(is_end[:BLOCK])
-        is_last.append(is_newline[places])
-        places += start
-        ends.append(places.astype(dtype))
+        if count + len(places) > len(ends):  # for many fields are empty
+            ends, is_last = np.resize(ends, len(body)), np.resize(is_last, len(body))
+        found = slice(count, count + len(places))
+        is_last[found] = is_newline[places]
+        np.add(places, start, out=ends[found], casting="unsafe")
+        count = found.stop
         is_skipped = is_newline
         if has_comments:
             is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
@@ -137,7 +141,7 @@ def _cut(body: bytes, mark: bytes) -> Cut:
             is_blank = text == ord(" ")
             odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
         is_regular = is_regular and not odd.any()
-    return Cut(mark, np.concatenate(ends), np.concatenate(is_last), is_regular)
+    return Cut(mark, ends[:count], is_last[:count], is_regular)
 
 
 def _starts(ends: Array) -> Array:
@@ -231,7 +235,5 @@ def _split(
 
 
 def _is_even(is_last: Array, width: int) -> bool:
-    if len(is_last) % width:
-        return False
-    rows = is_last.reshape(-1, width)
-    return bool(rows[:, -1].all()) and not rows[:, :-1].any()
+    rows = np.count_nonzero(is_last)
+    return len(is_last) == rows * width and bool(is_last[width - 1 :: width].all())

@@ -6,6 +6,10 @@ import numpy as np
 
 from odsymnmf.io._items import Array
 
+# A 1 in each byte; and the digit 0, and what a point is beside it.
+EACH = np.uint64(0x0101010101010101)
+ZERO = np.uint64(ord("0"))
+POINT = np.uint64(ord("0") ^ ord("."))
 # For neighbours of w = 1, 2 digits: 10^w times the first plus the second, which of the product is
 # that, and what of it is kept.
 PAIRS = [
@@ -14,9 +18,9 @@ PAIRS = [
 ]
 # The same for w = 4, where it is the upper half.
 HALVES = np.uint64(10000 * 2**32 + 1)
-# Times 256^k, its highest byte is k + 1.
-RANKS = np.uint64(0x0102030405060708)
-POWERS = 10.0 ** np.arange(9)
+# Times 256^k, its highest byte is 7 - k.
+AFTER = np.uint64(0x0706050403020100)
+POWERS = 10.0 ** np.arange(8)
 # The first 0, 1, ..., 8 bytes of a little-endian word.
 FIRST = np.array([2 ** (8 * k) - 1 for k in range(9)], dtype=np.uint64)
 
@@ -42,23 +46,8 @@ def parse(joined: bytes, dtype: type, count: int) -> Array | None:
 
 
 def digits(words: Array, lengths: Array) -> Array | None:
-    """Return numbers of 1 to 8 digits, each in the first bytes of a word; None if one is not.
-
-    The digits are moved to the end of the word, which puts zeros before them, and added up in
-    pairs, then in pairs of pairs, then in halves: three multiplications for eight digits.
-    """
-    if lengths.min() < 1:
-        return None
-    low = words ^ np.uint64(0x3030303030303030)
-    low <<= ((8 - lengths) << 3).view(np.uint64)
-    if low.view(np.uint8).max() > 9:
-        return None
-    for factor, width, mask in PAIRS:
-        low *= factor
-        low >>= width
-        low &= mask
-    low *= HALVES
-    return low.view(np.int32)[1::2]
+    """Return numbers of 1 to 8 digits, each in the first bytes of a word; None if one is not."""
+    return _sums(_moved(words, lengths)) if lengths.min() > 0 else None
 
 
 def decimals(words: Array, lengths: Array) -> Array | None:
@@ -67,20 +56,43 @@ def decimals(words: Array, lengths: Array) -> Array | None:
     The point is found and closed up, which leaves digits. Integer and power of ten are exact, so
     that their quotient is the float nearest to the decimal, as it should be.
     """
-    points = words ^ np.uint64(0x2E2E2E2E2E2E2E2E)
-    found = points - np.uint64(0x0101010101010101)
-    found &= ~points
-    found &= FIRST[lengths] & np.uint64(0x8080808080808080)
-    # The first point only; a second one is no digit. Without any, everything stands before it.
-    found &= -found
-    found >>= np.uint64(7)
-    before = found - np.uint64(1)
-    has_point = found > 0
-    # What follows the point moves to its place.
-    closed = words >> np.uint64(8)
-    closed ^= (closed ^ words) & before
-    values = digits(closed, lengths - has_point)
-    if values is None:
+    low = _moved(words, lengths)
+    others = low ^ EACH * POINT
+    point = others - EACH
+    point &= ~others
+    point &= EACH << np.uint64(7)
+    # The first point only, as a 1 in its byte; a second one is no digit.
+    point &= -point
+    point >>= np.uint64(7)
+    # Most often all of them have one, and the same number for all costs less.
+    has_point = np.uint64(1) if point.min() else (point > 0).astype(np.uint64)
+    if (lengths.view(np.uint64) - has_point).min() < 1:
         return None
-    upto = ((found * RANKS) >> np.uint64(56)).view(np.int64)
-    return values / POWERS[(lengths - upto) * has_point]
+    low ^= point * POINT
+    before = low & (point - has_point)
+    low ^= before
+    low |= before << np.uint64(8)
+    values, after = _sums(low), (point * AFTER) >> np.uint64(56)
+    return None if values is None else values / POWERS[after.view(np.int64)]
+
+
+def _moved(words: Array, lengths: Array) -> Array:
+    """Return the first bytes at the end of the word, after zeros; digits become 0 to 9."""
+    low = words ^ EACH * ZERO
+    low <<= ((8 - lengths) << 3).view(np.uint64)
+    return low
+
+
+def _sums(low: Array) -> Array | None:
+    """Return eight digits as a number: added up in pairs, then in pairs of pairs, then in halves.
+
+    Three multiplications do for each. None if a byte is no digit.
+    """
+    if low.view(np.uint8).max() > 9:
+        return None
+    for factor, width, mask in PAIRS:
+        low *= factor
+        low >>= width
+        low &= mask
+    low *= HALVES
+    return low.view(np.int32)[1::2]
