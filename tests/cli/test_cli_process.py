@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
+import click
 import numba
 import numpy as np
-import click
 import pytest
 from cli_problems import COMMAND, FILES, environment, process, run, write_long_fit
 
