@@ -95,12 +95,11 @@ def _compact(fields: Fields, i: Array, j: Array, first: int) -> tuple[Ends, list
         remedy = "number the items from 0 or 1, or give them names"
         raise fields.error(first + row, f"{problem}; {remedy}")
     top = max(int(i.max()), int(j.max()))
-    if top > 8 * len(i):
+    if top > 4 * len(i):
         kept, both = np.unique(np.concatenate([i, j]), return_inverse=True)
         i, j = both.astype(np.int32).reshape(2, -1)
     else:
-        occurs = np.zeros(top + 1, dtype=bool)
-        occurs[i] = occurs[j] = True
+        occurs = np.bincount(i, minlength=top + 1) + np.bincount(j, minlength=top + 1) > 0
         kept = np.flatnonzero(occurs)
         if len(kept) <= top:
             places = np.cumsum(occurs, dtype=np.int32) - 1

@@ -75,8 +75,12 @@ class Fields:
 
     def numbers(self, columns: slice, first: int = 0, remedy: str = REMEDY) -> Array:
         """Return the columns as floats, from row ``first`` on; text is an error with its line."""
-        pieces = [self._floats(*piece, remedy) for piece in self._pieces(first, columns)]
-        return np.concatenate(pieces or [np.empty(0)]).reshape(self.starts[first:, columns].shape)
+        values = np.empty(self.starts[first:, columns].shape)
+        flat, done = values.ravel(), 0
+        for starts, ends in self._pieces(first, columns):
+            flat[done : done + len(starts)] = self._floats(starts, ends, remedy)
+            done += len(starts)
+        return values
 
     def _floats(self, starts: Array, ends: Array, remedy: str) -> Array:
         lengths = ends - starts

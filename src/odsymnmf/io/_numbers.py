@@ -95,4 +95,4 @@ def _sums(low: Array) -> Array | None:
         low >>= width
         low &= mask
     low *= HALVES
-    return low.view(np.int32)[1::2]
+    return low.view(np.int32)[1::2].copy()
