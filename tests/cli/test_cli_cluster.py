@@ -185,6 +185,23 @@ def test_texts_without_words(tmp_path):
     refused(result, 1, "2 texts hold no words")
 
 
+def test_texts_without_words_among_others_are_named(tmp_path):
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for i in range(4):
+        (letters / f"sea{i}.txt").write_text("ship sail wave")
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
+        (letters / name).write_text("" if name == "a.txt" else "? !")
+    folder = tmp_path / "run"
+    result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
+    assert result.exit_code == 0
+    note = "4 texts hold no words of two or more letters, and will be in no cluster: "
+    note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
+    assert f"note: {note}\n" in result.stderr
+    assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
+    assert [row[1] for row in rows(folder / "labels.csv")[1:]] == ["-1"] * 4 + ["0"] * 4
+
+
 def test_the_folder_is_named_after_the_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import click
 import numba
 import numpy as np
 import pytest
@@ -317,7 +318,13 @@ def test_ctrl_c_in_the_second_of_many_starts(edges, tmp_path, monkeypatch):
     assert result.exit_code == 130
     assert begun == ["greedy", "random"]
     assert "interrupted: the best of the starts so far is in" in result.stderr
-    assert "interrupted; the best start so far converged after" in result.stdout
+    end = "interrupted; the best start so far converged after"
+    assert end in result.stdout
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    # Both are true, and said so in one sentence.
+    assert record["fit"]["converged"]
+    assert record["fit"]["interrupted"]
+    assert record["fit"]["end"].startswith(end)
     with open(tmp_path / "run" / "labels.csv", newline="") as file:
         assert len({row[1] for row in list(csv.reader(file))[1:]}) == 3
 
@@ -391,6 +398,39 @@ def test_a_second_ctrl_c_does_not_save(edges, tmp_path, monkeypatch):
     assert "Ctrl-C again: do not save" in result.stderr
     assert result.stderr.endswith("interrupted; nothing was written\n")
     assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_a_second_ctrl_c_while_printing_says_what_was_written(edges, tmp_path, monkeypatch):
+    original = click.echo
+
+    def echo(message=None, err=False, **options):
+        if not err:
+            signal.raise_signal(signal.SIGINT)
+        original(message, err=err, **options)
+
+    monkeypatch.setattr(click, "echo", echo)
+    press_after(monkeypatch, 1, 2)
+    arguments = ["-r", 3, "--init", "random", "--tol", 0]
+    result = run("cluster", edges, *arguments, "-o", tmp_path / "run")
+    assert result.exit_code == 130
+    assert result.stderr.endswith(f"interrupted while printing; {tmp_path / 'run'} was written\n")
+    assert sorted(os.listdir(tmp_path / "run")) == FILES
+
+
+def test_a_run_that_has_its_name_is_written(edges, tmp_path, monkeypatch):
+    original, folder = os.fsync, tmp_path / "run"
+
+    def fsync(descriptor):
+        if folder.exists():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        original(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    result = run("cluster", edges, "-r", 3, "-o", folder)
+    assert sorted(os.listdir(folder)) == FILES
+    assert "nothing was written" not in result.stderr
+    assert f"wrote {folder}" in result.stdout
 
 
 def test_the_script_is_the_module():

@@ -229,6 +229,12 @@ BAD = [
     ("a.mtx", MTX + b"9999999999999 9999999999999 1\n1 2 1\n", r": promises 9999999999999 x "),
     ("a.mtx", MTX + b"3 3 9999999999999\n1 2 1\n", r", line 2: the header promises 9999999999999"),
     ("a.mtx", MTX + b"9" * 40 + b" 1 1\n1 2 1\n", r", line 2: '99.*' is too large a size; "),
+    # SciPy writes past the end of this one.
+    (
+        "a.mtx",
+        ARRAY.replace(b"general", b"symmetric") + b"1 3\n1\n2\n3\n",
+        r", line 2: 1 rows and ",
+    ),
     ("a.mtx", ARRAY + b"999999 999999\n1\n", r", line 2: the header promises 999998000001 entries"),
     # NumPy
     ("a.npy", b"1,2\n", r": it has no sound .npy header .*; "),
@@ -254,8 +260,12 @@ BAD = [
     ("a.npz", npz_with(indices=np.full(8, -1)), "is no sound sparse matrix"),
     ("a.npz", npz_with(indices=np.full(8, 0.5)), "indices holds float64, not integers; "),
     ("a.npz", npz_with(indptr=np.array([0, 9, 1, 1, 1, 8])), "is no sound sparse matrix"),
+    # SciPy itself looks no further than the last of these.
+    ("a.npz", npz_with(indptr=np.array([0, 2, 4, 0, 0, -9])), "is no sound sparse matrix"),
+    ("a.npz", npz_with(indptr=np.array([0, 10**6, 0, 0, 0, 0])), "is no sound sparse matrix"),
     ("a.npz", npz_with(shape=(10**13, 10**13)), r"promises 10000000000000 x "),
     ("a.npz", npz_with(shape=(5, 5, 5)), "its shape has not two numbers; "),
+    ("a.npz", npz_with(format=np.zeros((), dtype="i4,i4")), "format holds .*, not text; "),
     ("a.npz", npz_with(format=b"lil"), "is no sound sparse matrix"),
     ("a.npz", npz_with(data=np.array([None] * 8)), "Python objects"),
     ("a.npz", npz_with(data=np.full(8, np.nan)), "the value of '0' and '1' is nan; "),

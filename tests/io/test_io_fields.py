@@ -125,6 +125,32 @@ def test_any_names_in_quotes(tmp_path_factory, names, data):
         assert items.matrix[i, j] == items.matrix[j, i] == weight
 
 
+def texts_or_error(text):
+    try:
+        found = fields(text)
+    except io.InputError as error:
+        return str(error)
+    return [found.row(k) for k in range(found.shape[0])]
+
+
+@given(st.sampled_from(['"a","b"\n', "a,b\n", '"a" "b"\n']), st.text('ab", #\n'))
+def test_quotes_in_place_or_by_csv(first, text):
+    """Quotes around whole fields are stepped over; the csv module must see the same fields."""
+    with pytest.MonkeyPatch.context() as patch:
+        in_place = texts_or_error(first + text)
+        patch.setattr(_lines, "_quotes_are_around", lambda body, ends: False)
+        assert in_place == texts_or_error(first + text)
+
+
+def test_more_ends_than_other_bytes(monkeypatch):
+    monkeypatch.setattr(_lines, "BLOCK", 5)
+    found = fields("a,,,,,,,b\n" + ",,,,,,,\n" * 9 + "c,,,,,,,d\n")
+    assert found.shape == (11, 8)
+    assert found.row(0) == ["a", *[""] * 6, "b"]
+    assert found.row(5) == [""] * 8
+    assert found.row(10) == ["c", *[""] * 6, "d"]
+
+
 SQUARE = st.integers(1, 6).flatmap(
     lambda n: arrays(np.float64, (n, n), elements=st.floats(-1e300, 1e300))
 )

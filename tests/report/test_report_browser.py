@@ -217,7 +217,18 @@ def test_memberships_beyond_the_first_four_are_told(visit):
     assert abs(widths[4] / sum(widths) - 12 / 16) < 0.03
 
 
-@pytest.mark.parametrize("width", [360, 390])
+def test_long_names_fit_on_a_small_phone(visit):
+    A, H = two_cliques()
+    word = "Donaudampfschifffahrtsgesellschaft" * 3
+    names = [f"{word}{k}" for k in range(len(A))]
+    page = visit(make(A, H, names, title=word, facts={word: word}), width=320)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    overflow = "all => all.filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)"
+    headings = page.locator("h1, h2, h3, dt, dd, #items th, #items td")
+    assert headings.evaluate_all(overflow) == []
+
+
+@pytest.mark.parametrize("width", [320, 360, 390])
 def test_the_headings_of_the_items_stay_apart_on_a_phone(visit, width):
     H = np.eye(5, 2)  # three are unassigned
     page = visit(make(np.eye(5), H), width=width)

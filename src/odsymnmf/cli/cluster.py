@@ -140,10 +140,13 @@ def cluster(
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
         _save(outcome, folder, force)
-        for line in advice(outcome, folder):
-            say(line)
-        if not quiet:
-            _print(summary(outcome, folder), folder)
+        try:
+            for line in advice(outcome, folder):
+                say(line)
+            if not quiet:
+                _print(summary(outcome, folder), folder)
+        except KeyboardInterrupt:
+            click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
         ctx.exit(INTERRUPTED)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from odsymnmf.cli.text import plain
+
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
     from odsymnmf.io import Items
@@ -50,7 +52,18 @@ def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
         piece = part.encode()
         fingerprint.update(len(piece).to_bytes(8, "big") + piece)
     terms = list(words.get_feature_names_out())
-    return io.Items(X, names, "text", [], features=terms), fingerprint.hexdigest()
+    notes = _without_words([names[i] for i in (X.getnnz(axis=1) == 0).nonzero()[0]])
+    return io.Items(X, names, "text", notes, features=terms), fingerprint.hexdigest()
+
+
+def _without_words(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    shown = ", ".join(repr(plain(name)) for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    hold = "1 text holds" if len(names) == 1 else f"{len(names)} texts hold"
+    where = "will be in no cluster"
+    return [f"{hold} no words of two or more letters, and {where}: {shown}{more}"]
 
 
 def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", bool]:

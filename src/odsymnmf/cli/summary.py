@@ -197,6 +197,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "sweeps": model.n_iter_,
             "converged": model.converged_,
             "interrupted": outcome.interrupted,
+            "end": outcome.end,
             "history": model.history_.tolist(),
             "restarts": model.restarts_.tolist(),
         },

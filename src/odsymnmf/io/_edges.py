@@ -10,6 +10,8 @@ from odsymnmf.io._numbers import number
 from odsymnmf.io._symmetry import finite_features
 
 PAIR = slice(0, 2)
+# The items at both ends of every edge.
+Ends = tuple[Array, Array]
 # What stands above the first column of item, feature and value, and never above that of a graph.
 ITEMS = {"doc", "docid", "doc_id", "document", "document_id", "item", "user", "userid", "user_id"}
 
@@ -39,8 +41,7 @@ def read_edges(
         notes.append("no weights found: every edge has weight 1")
     if features:
         return _triples(fields, first, weights, notes, is_sure)
-    pairs, names = fields.codes(PAIR, first) if ids is None else _compact(fields, ids, first)
-    i, j = pairs.astype(np.int32).T
+    (i, j), names = _named(fields, first) if ids is None else _compact(fields, *ids, first)
 
     def line(a: int, b: int) -> int:
         return fields.lines[first + int(np.flatnonzero((i == a) & (j == b))[0])]
@@ -60,35 +61,50 @@ def _refuse_wrong_width(fields: Fields) -> None:
         raise fields.error(0, f"{fault}; separate them by commas, tabs or blanks")
 
 
-def _ids(fields: Fields, features: bool) -> tuple[int, Array | None]:
+def _ids(fields: Fields, features: bool) -> tuple[int, Ends | None]:
     """Return 1 if the first row is a header, else 0; and the ids below it if all are integers."""
     top = fields.row(0)
     rows = fields.shape[0]
     known = has_ends(fields) or (features and _has_items(fields))
     if known or (len(top) == 3 and rows > 1 and number(top[2]) is None):
-        return 1, fields.integers(PAIR, 1) if rows > 1 else None
-    ids = fields.integers(PAIR)
+        return 1, _integers(fields, 1) if rows > 1 else None
+    ids = _integers(fields, 0)
     if ids is None and rows > 1 and number(top[0]) is None and number(top[1]) is None:
-        ids = fields.integers(PAIR, 1)
+        ids = _integers(fields, 1)
         return int(ids is not None), ids
     return 0, ids
 
 
-def _compact(fields: Fields, ids: Array, first: int) -> tuple[Array, list[str]]:
+def _integers(fields: Fields, first: int) -> Ends | None:
+    i = fields.integers(slice(0, 1), first)
+    j = None if i is None else fields.integers(slice(1, 2), first)
+    return None if i is None or j is None else (i.ravel(), j.ravel())
+
+
+def _named(fields: Fields, first: int) -> tuple[Ends, list[str]]:
+    pairs, names = fields.codes(PAIR, first)
+    i, j = pairs.astype(np.int32).T
+    return (i, j), names
+
+
+def _compact(fields: Fields, i: Array, j: Array, first: int) -> tuple[Ends, list[str]]:
     """Number the ids that occur, in order of size, and return their names."""
-    if ids.min() < 0:
-        row = first + int((ids < 0).any(axis=1).argmax())
-        problem = f"the id {ids[ids < 0][0]} is negative"
-        raise fields.error(row, f"{problem}; number the items from 0 or 1, or give them names")
-    top = int(ids.max())
-    if top > 4 * ids.size:
-        kept, pairs = np.unique(ids, return_inverse=True)
-        return pairs.reshape(ids.shape), list(map(str, kept.tolist()))
-    occurs = np.zeros(top + 1, dtype=bool)
-    occurs[ids.ravel()] = True
-    kept = np.flatnonzero(occurs)
-    pairs = ids if len(kept) == top + 1 else (np.cumsum(occurs) - 1)[ids]
-    return pairs, list(map(str, kept.tolist()))
+    if min(i.min(), j.min()) < 0:
+        row = int(((i < 0) | (j < 0)).argmax())
+        problem = f"the id {i[row] if i[row] < 0 else j[row]} is negative"
+        remedy = "number the items from 0 or 1, or give them names"
+        raise fields.error(first + row, f"{problem}; {remedy}")
+    top = max(int(i.max()), int(j.max()))
+    if top > 4 * len(i):
+        kept, both = np.unique(np.concatenate([i, j]), return_inverse=True)
+        i, j = both.astype(np.int32).reshape(2, -1)
+    else:
+        occurs = np.bincount(i, minlength=top + 1) + np.bincount(j, minlength=top + 1) > 0
+        kept = np.flatnonzero(occurs)
+        if len(kept) <= top:
+            places = np.cumsum(occurs, dtype=np.int32) - 1
+            i, j = places[i], places[j]
+    return (i, j), [f"{id}" for id in kept.tolist()]
 
 
 def _triples(fields: Fields, first: int, weights: Array, notes: list[str], is_sure: bool) -> Items:

@@ -15,7 +15,7 @@ from odsymnmf.io._items import Array, InputError, bad, quoted
 from odsymnmf.io._numbers import FIRST, decimals, digits, number, parse
 
 # Fields that are worked on together: few enough for the cache.
-BLOCK = 2**15
+BLOCK = 2**16
 LONGEST_NAME = 1000
 REMEDY = "give a number there, or leave the column out"
 # 64-bit odd constants, from the digits of the golden ratio and of pi.
@@ -54,56 +54,67 @@ class Fields:
     def _bytes(self) -> Array:
         return np.frombuffer(self.data, dtype=np.uint8)
 
-    @cached_property
-    def _words(self) -> Array:
-        """The eight bytes that begin at every position."""
-        padded = self.data + bytes(8)
-        return np.ndarray(len(self.data), dtype="<u8", buffer=padded, strides=(1,))
+    def _words(self, starts: Array) -> Array:
+        """Return the eight bytes from each start on, as numbers; zeros follow the last byte."""
+        last = max(len(self.data) - 8, 0)
+        buffer = self.data.ljust(8, b"\0")
+        words = np.ndarray(last + 1, dtype="<u8", buffer=buffer, strides=(1,))
+        if starts.max() <= last:
+            return words[starts]
+        inside = np.minimum(starts, last)
+        return words[inside] >> (8 * (starts - inside)).astype(np.uint64)
 
-    def _pieces(self, first: int, columns: slice) -> Iterator[tuple[slice, Array, Array]]:
+    def _pieces(self, first: int, columns: slice) -> Iterator[tuple[Array, Array]]:
         """Yield where the fields of these columns begin and end, row by row, a block at a time."""
         starts, ends = self.starts[first:, columns], self.ends[first:, columns]
-        rows, width = starts.shape
-        for block in _blocks(rows, width):
+        for block in _blocks(*starts.shape):
             # Converted once, because NumPy converts other indices at every use.
-            start, end = (places[block].astype(np.intp).ravel() for places in (starts, ends))
-            yield slice(block.start * width, block.stop * width), start, end
+            yield starts[block].astype(np.intp).ravel(), ends[block].astype(np.intp).ravel()
 
     # --- numbers -----------------------------------------------------------------------------
 
     def numbers(self, columns: slice, first: int = 0, remedy: str = REMEDY) -> Array:
         """Return the columns as floats, from row ``first`` on; text is an error with its line."""
         values = np.empty(self.starts[first:, columns].shape)
-        for block, start, end in self._pieces(first, columns):
-            lengths = end - start
-            parsed = decimals(self._words[start], lengths) if lengths.max() <= 8 else None
-            if parsed is None:
-                joined, sound = self._joined(start, end)
-                parsed = parse(joined, np.float64, len(start)) if sound else None
-            if parsed is None:
-                parsed = np.array(self._slow_numbers(start, end, remedy))
-            values.ravel()[block] = parsed
+        flat, done = values.ravel(), 0
+        for starts, ends in self._pieces(first, columns):
+            flat[done : done + len(starts)] = self._floats(starts, ends, remedy)
+            done += len(starts)
         return values
+
+    def _floats(self, starts: Array, ends: Array, remedy: str) -> Array:
+        lengths = ends - starts
+        parsed = decimals(self._words(starts), lengths) if lengths.max() <= 8 else None
+        if parsed is None:
+            joined, sound = self._joined(starts, ends)
+            parsed = parse(joined, np.float64, len(starts)) if sound else None
+        return np.array(self._slow_numbers(starts, ends, remedy)) if parsed is None else parsed
 
     def integers(self, columns: slice, first: int = 0) -> Array | None:
         """Return the columns as integers; None where a field is not one, or begins with 0."""
-        values = np.empty(self.starts[first:, columns].shape, dtype=np.int64)
-        for block, start, end in self._pieces(first, columns):
-            words, lengths = self._words[start], end - start
-            # An id such as 007 is a name, and one of 19 digits may not fit.
-            padded = ((words & FIRST[1]) == ord("0")) & (lengths > 1)
-            if padded.any() or lengths.max() > 18 or lengths.min() == 0:
-                return None
-            parsed = digits(words, lengths) if lengths.max() <= 8 else None
-            if parsed is None:
-                joined, sound = self._joined(start, end)
-                if not sound or joined.translate(None, b"0123456789- "):
-                    return None
-                parsed = parse(joined, np.int64, len(start))
+        pieces = []
+        for piece in self._pieces(first, columns):
+            parsed = self._integers(*piece)
             if parsed is None:
                 return None
-            values.ravel()[block] = parsed
-        return values
+            pieces.append(parsed)
+        return np.concatenate(pieces).reshape(self.starts[first:, columns].shape)
+
+    def _integers(self, starts: Array, ends: Array) -> Array | None:
+        words, lengths = self._words(starts), ends - starts
+        longest = lengths.max()
+        # An id such as 007 is a name, and one of 19 digits may not fit.
+        is_padded = lengths[words.view(np.uint8)[::8] == ord("0")] > 1
+        if is_padded.any() or longest > 18 or lengths.min() == 0:
+            return None
+        if longest <= 8:
+            parsed = digits(words, lengths)
+            if parsed is not None:
+                return parsed
+        joined, sound = self._joined(starts, ends)
+        if not sound or joined.translate(None, b"0123456789- "):
+            return None
+        return parse(joined, np.int64, len(starts))
 
     def _joined(self, starts: Array, ends: Array) -> tuple[bytes, bool]:
         """Return the fields with one space after each, and whether none has spaces or is empty."""
@@ -160,12 +171,12 @@ class Fields:
         for block in _blocks(len(starts)):
             start, length = starts[block], lengths[block]
             rest = np.minimum(length, 8)
-            key = _mixed(self._words[start] & FIRST[rest], FACTORS[0])
+            key = _mixed(self._words(start) & FIRST[rest], FACTORS[0])
             longer = np.arange(len(start))
             for offset in range(8, int(length.max()), 8):
                 longer = longer[length[longer] > offset]
                 rest = np.minimum(length[longer] - offset, 8)
-                word = self._words[start[longer] + offset] & FIRST[rest]
+                word = self._words(start[longer] + offset) & FIRST[rest]
                 key[longer] = _mixed(key[longer] ^ word, FACTORS[0])
             keys[block] = key
         return keys
@@ -180,8 +191,8 @@ class Fields:
             for offset in range(0, int(length.max()) if len(longer) else 0, 8):
                 longer = longer[length[longer] > offset]
                 rest = np.minimum(length[longer] - offset, 8)
-                differs = self._words[start[longer] + offset] ^ self._words[lead[longer] + offset]
-                if (differs & FIRST[rest]).any():
+                own, other = (self._words(at[longer] + offset) for at in (start, lead))
+                if ((own ^ other) & FIRST[rest]).any():
                     return False
         return True
 

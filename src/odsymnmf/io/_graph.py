@@ -59,15 +59,16 @@ def from_list(
     notes += repeated
     refuse_nonfinite(path, matrix, names, line)
     total = combined(matrix, "sum")
-    given = matrix
-    if weights.min(initial=1) <= 0:
-        # Ones instead, because these weights may cancel, and are given all the same.
+    given, may_cancel = matrix, weights.min(initial=1) <= 0
+    if may_cancel:
+        # Ones instead, because these weights are given all the same.
         entries = (np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr)
         given = sparse.csr_array(entries, shape=matrix.shape)
-    both = total.nnz if given is matrix else combined(given, "sum").nnz
+    both = combined(given, "sum").nnz if may_cancel else total.nnz
     if both == 2 * matrix.nnz and not is_directed:
-        refuse_nonfinite(path, total, names, line)
-        total.eliminate_zeros()
+        # No sum has two terms, so that none can have grown beyond bounds; but zeros may be given.
+        if may_cancel:
+            total.eliminate_zeros()
         return total, notes
     once = both - matrix.nnz
     if once and symmetrize is None and is_directed:

@@ -3,8 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -25,6 +24,19 @@ COMMENTS = (b"#", b"%")
 LONGEST_ROW = 2**16
 # Bytes that are looked at together: few enough for the cache.
 BLOCK = 2**17
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where fields end, which of them end a line, and whether all else belongs to fields.
+
+    It does not where there are comments, empty lines or blanks around fields.
+    """
+
+    mark: bytes
+    ends: Array
+    is_last: Array
+    is_regular: bool
 
 
 def as_utf8(path: Path, data: bytes, remedy: str = OTHER_FORMAT) -> bytes:
@@ -59,25 +71,16 @@ def fields(path: Path, data: bytes, remedy: str = OTHER_FORMAT) -> Fields:
     start, line = _first_row(path, data)
     body = data[start:]
     delimiter = _delimiter(body)
-    mark, lines = delimiter or b" ", range(line, line + len(body))
-    if b'"' in body:
-        bare = _without_quotes(body, mark)
-        if bare is None:
-            rows = list(_unquoted(path, body, line, delimiter))
-            return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
-        body = bare
-    for tidy in (bytes, partial(_tightened, delimiter=delimiter)):
-        text = tidy(body)
-        ends, is_regular = _ends(text, mark)
-        if is_regular and (delimiter or b"\t" not in text):
-            return _split(path, text, mark, ends, lines)
-    rows = list(_plain(body, delimiter))
-    return _regular(path, [row for row, _ in rows], [line + at for _, at in rows])
-
-
-def _regular(path: Path, rows: list[bytes], lines: list[int]) -> Fields:
-    body = b"\n".join(rows) + b"\n"
-    return _split(path, body, UNIT, _ends(body, UNIT)[0], lines)
+    lines = range(line, line + len(body))
+    has_quotes = b'"' in body
+    for text in _tidied(body, delimiter, has_quotes):
+        cut = _cut(text, delimiter or b" ")
+        if cut.is_regular and (not has_quotes or _quotes_are_around(text, cut.ends)):
+            return _split(path, text, cut, lines, has_quotes)
+    split = _unquoted(path, body, line, delimiter) if has_quotes else _plain(body, delimiter)
+    rows = list(split)
+    text = b"\n".join(row for row, _ in rows) + b"\n"
+    return _split(path, text, _cut(text, UNIT), [line + at for _, at in rows])
 
 
 def _first_row(path: Path, data: bytes) -> tuple[int, int]:
@@ -105,20 +108,31 @@ def _delimiter(body: bytes) -> bytes | None:
     return next((mark for mark in (b"\t", b";", b",") if mark in row), None)
 
 
-def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
-    """Return where fields end, and whether all else belongs to them.
+def _tidied(body: bytes, delimiter: bytes | None, has_quotes: bool) -> Iterator[bytes]:
+    """Yield the text, and then without some blanks; unless some may stand within quotes."""
+    if delimiter or b"\t" not in body:
+        yield body
+    if not has_quotes:
+        yield _tightened(body, delimiter)
 
-    It does not where there are comments, empty lines or blanks around fields.
-    """
+
+def _cut(body: bytes, mark: bytes) -> Cut:
     # Short numbers and short blocks: a large file is limited by memory, not by arithmetic.
-    dtype = np.int32 if len(body) < 2**31 else np.int64
-    pieces, is_regular = [], not body.startswith(b" ")
+    ends = np.empty(len(body) // 2 + 1, dtype=np.int32 if len(body) < 2**31 else np.int64)
+    is_last = np.empty(len(ends), dtype=bool)
+    count, is_regular = 0, not body.startswith(b" ")
     has_blanks, has_comments = b" " in body, any(mark in body for mark in COMMENTS)
     for start in range(0, len(body), BLOCK):
         text = np.frombuffer(body, np.uint8, min(BLOCK + 1, len(body) - start), start)
         is_newline = text == ord("\n")
         is_end = is_newline | (text == ord(mark))
-        pieces.append((np.flatnonzero(is_end[:BLOCK]) + start).astype(dtype))
+        places = np.flatnonzero(is_end[:BLOCK])
+        if count + len(places) > len(ends):  # for many fields are empty
+            ends, is_last = np.resize(ends, len(body)), np.resize(is_last, len(body))
+        found = slice(count, count + len(places))
+        is_last[found] = is_newline[places]
+        np.add(places, start, out=ends[found], casting="unsafe")
+        count = found.stop
         is_skipped = is_newline
         if has_comments:
             is_skipped = is_newline | (text == ord("#")) | (text == ord("%"))
@@ -127,7 +141,14 @@ def _ends(body: bytes, mark: bytes) -> tuple[Array, bool]:
             is_blank = text == ord(" ")
             odd |= (is_end[:-1] & is_blank[1:]) | (is_blank[:-1] & is_end[1:])
         is_regular = is_regular and not odd.any()
-    return np.concatenate(pieces), is_regular
+    return Cut(mark, ends[:count], is_last[:count], is_regular)
+
+
+def _starts(ends: Array) -> Array:
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    np.add(ends[:-1], 1, out=starts[1:])
+    return starts
 
 
 def _tightened(body: bytes, delimiter: bytes | None) -> bytes:
@@ -140,28 +161,13 @@ def _tightened(body: bytes, delimiter: bytes | None) -> bytes:
     return body
 
 
-def _without_quotes(body: bytes, mark: bytes) -> bytes | None:
-    """Return the text without its quotes, if they enclose whole fields and protect nothing."""
+def _quotes_are_around(body: bytes, ends: Array) -> bool:
+    """Whether quotes stand before and after whole fields, and nowhere else."""
     text = np.frombuffer(body, dtype=np.uint8)
-    places = np.concatenate(
-        [
-            np.flatnonzero((part == ord('"')) | (part == ord(mark)) | (part == ord("\n"))) + start
-            for start in range(0, len(text), BLOCK)
-            for part in [text[start : start + BLOCK]]
-        ]
-    )
-    at = np.flatnonzero(text[places] == ord('"'))
-    # No field ends between an opening quote and its closing one.
-    if len(at) % 2 or (at[1::2] - at[0::2] != 1).any():
-        return None
-    opening, closing = places[at[0::2]], places[at[1::2]]
-    for around in (text[opening[opening > 0] - 1], text[closing + 1]):
-        if not ((around == ord(mark)) | (around == ord("\n"))).all():
-            return None
-    inner = text[opening + 1]
-    is_protected = (inner == ord(" ")) | (inner == ord("#")) | (inner == ord("%"))
-    is_protected |= (inner == ord('"')) | (text[closing - 1] == ord(" "))
-    return None if is_protected.any() else body.replace(b'"', b"")
+    starts = _starts(ends)
+    opens, closes = text[starts] == ord('"'), text[ends - 1] == ord('"')
+    is_around = np.array_equal(opens, closes) and not (opens & (ends - starts < 2)).any()
+    return is_around and body.count(b'"') == 2 * np.count_nonzero(opens)
 
 
 def _plain(body: bytes, delimiter: bytes | None) -> Iterator[tuple[bytes, int]]:
@@ -201,18 +207,19 @@ def _unquoted(
         raise bad(path, f"the quotes do not match ({reason(error)}); {remedy}", line=line) from None
 
 
-def _split(path: Path, body: bytes, delimiter: bytes, ends: Array, lines: Sequence[int]) -> Fields:
+def _split(
+    path: Path, body: bytes, cut: Cut, lines: Sequence[int], has_quotes: bool = False
+) -> Fields:
     """Return the fields of a regular text; all rows must have as many as the first."""
-    is_last = np.frombuffer(body, dtype=np.uint8)[ends] == ord("\n")
-    width = int(is_last.argmax()) + 1
-    if not _is_even(is_last, width):
-        widths = np.diff(np.flatnonzero(is_last), prepend=-1)
+    ends, width = cut.ends, int(cut.is_last.argmax()) + 1
+    if not _is_even(cut.is_last, width):
+        widths = np.diff(np.flatnonzero(cut.is_last), prepend=-1)
         odd = int((widths != width).argmax())
-        words = body[: ends[width - 1]].split(delimiter)
+        words = body[: ends[width - 1]].split(cut.mark)
         is_text = all(number(word.decode()) is None for word in words)
         if odd == 1 and widths[1] == width + 1 and is_text:
-            body = delimiter + body
-            framed = _split(path, body, delimiter, _ends(body, delimiter)[0], lines)
+            body = cut.mark + body
+            framed = _split(path, body, _cut(body, cut.mark), lines, has_quotes)
             return replace(framed, corner_added=True)
         raise bad(
             path,
@@ -220,13 +227,13 @@ def _split(path: Path, body: bytes, delimiter: bytes, ends: Array, lines: Sequen
             "give every line the same number, and put names with blanks in quotes",
             line=lines[odd],
         )
-    starts = np.empty_like(ends)
-    starts[0], starts[1:] = 0, ends[:-1] + 1
+    starts = _starts(ends)
+    if has_quotes:
+        is_quoted = np.frombuffer(body, dtype=np.uint8)[starts] == ord('"')
+        starts, ends = starts + is_quoted, ends - is_quoted
     return Fields(path, body, starts.reshape(-1, width), ends.reshape(-1, width), lines)
 
 
 def _is_even(is_last: Array, width: int) -> bool:
-    if len(is_last) % width:
-        return False
-    rows = is_last.reshape(-1, width)
-    return bool(rows[:, -1].all()) and not rows[:, :-1].any()
+    rows = np.count_nonzero(is_last)
+    return len(is_last) == rows * width and bool(is_last[width - 1 :: width].all())

@@ -67,6 +67,10 @@ def _refuse_bad_header(path: Path, data: bytes) -> str:
     entries = numbers[2] if layout == "coordinate" else rows * columns // (2 if half else 1)
     if rows == 0 or columns == 0:
         raise bad(path, "the matrix has no rows or columns; give at least one of each", line=line)
+    if symmetry != "general" and rows != columns:
+        # SciPy would take the header at its word, and write beyond the matrix.
+        problem = f"{rows} rows and {columns} columns, but the header says {symmetry}"
+        raise bad(path, f"{problem}; write general there, or correct the sizes", line=line)
     refuse_promise(path, rows, columns, len(data))
     if entries * least > room + rows * least:
         promise = f"the header promises {entries} entries, but only {room} bytes follow"

@@ -6,14 +6,21 @@ import numpy as np
 
 from odsymnmf.io._items import Array
 
-# For neighbours of w = 1, 2, 4 digits: 10^w times the first plus the second, which of the product
-# is that, and what of it is kept.
+# A 1 in each byte; and the digit 0, and what a point is beside it.
+EACH = np.uint64(0x0101010101010101)
+ZERO = np.uint64(ord("0"))
+POINT = np.uint64(ord("0") ^ ord("."))
+# For neighbours of w = 1, 2 digits: 10^w times the first plus the second, which of the product is
+# that, and what of it is kept.
 PAIRS = [
     (np.uint64(10 * 2**8 + 1), np.uint64(8), np.uint64(0x00FF00FF00FF00FF)),
     (np.uint64(100 * 2**16 + 1), np.uint64(16), np.uint64(0x0000FFFF0000FFFF)),
-    (np.uint64(10000 * 2**32 + 1), np.uint64(32), np.uint64(0x00000000FFFFFFFF)),
 ]
-POWERS = 10.0 ** np.arange(9)
+# The same for w = 4, where it is the upper half.
+HALVES = np.uint64(10000 * 2**32 + 1)
+# Times 256^k, its highest byte is 7 - k.
+AFTER = np.uint64(0x0706050403020100)
+POWERS = 10.0 ** np.arange(8)
 # The first 0, 1, ..., 8 bytes of a little-endian word.
 FIRST = np.array([2 ** (8 * k) - 1 for k in range(9)], dtype=np.uint64)
 
@@ -39,19 +46,8 @@ def parse(joined: bytes, dtype: type, count: int) -> Array | None:
 
 
 def digits(words: Array, lengths: Array) -> Array | None:
-    """Return numbers of 1 to 8 digits, each in the first bytes of a word; None if one is not.
-
-    The digits are moved to the end of the word, which puts zeros before them, and added up in
-    pairs, then in pairs of pairs, then in halves: three multiplications for eight digits.
-    """
-    if lengths.min() < 1:
-        return None
-    low = (words ^ np.uint64(0x3030303030303030)) << (64 - 8 * lengths).astype(np.uint64)
-    if ((low | (low + np.uint64(0x0606060606060606))) & np.uint64(0xF0F0F0F0F0F0F0F0)).any():
-        return None
-    for factor, width, mask in PAIRS:
-        low = ((low * factor) >> width) & mask
-    return low.astype(np.int64)
+    """Return numbers of 1 to 8 digits, each in the first bytes of a word; None if one is not."""
+    return _sums(_moved(words, lengths)) if lengths.min() > 0 else None
 
 
 def decimals(words: Array, lengths: Array) -> Array | None:
@@ -60,15 +56,43 @@ def decimals(words: Array, lengths: Array) -> Array | None:
     The point is found and closed up, which leaves digits. Integer and power of ten are exact, so
     that their quotient is the float nearest to the decimal, as it should be.
     """
-    points = words ^ np.uint64(0x2E2E2E2E2E2E2E2E)
-    found = (points - np.uint64(0x0101010101010101)) & ~points & np.uint64(0x8080808080808080)
-    found &= FIRST[lengths]
-    # The first point only; a second one is no digit. Without any, everything stands before it.
-    found &= -found
-    before = (found >> np.uint64(7)) - np.uint64(1)
-    has_point = found > 0
-    values = digits((words & before) | ((words >> np.uint64(8)) & ~before), lengths - has_point)
-    if values is None:
+    low = _moved(words, lengths)
+    others = low ^ EACH * POINT
+    point = others - EACH
+    point &= ~others
+    point &= EACH << np.uint64(7)
+    # The first point only, as a 1 in its byte; a second one is no digit.
+    point &= -point
+    point >>= np.uint64(7)
+    # Most often all of them have one, and the same number for all costs less.
+    has_point = np.uint64(1) if point.min() else (point > 0).astype(np.uint64)
+    if (lengths.view(np.uint64) - has_point).min() < 1:
         return None
-    place = np.frexp(found.astype(np.float64))[1] // 8 - 1
-    return values / POWERS[np.where(has_point, lengths - 1 - place, 0)]
+    low ^= point * POINT
+    before = low & (point - has_point)
+    low ^= before
+    low |= before << np.uint64(8)
+    values, after = _sums(low), (point * AFTER) >> np.uint64(56)
+    return None if values is None else values / POWERS[after.view(np.int64)]
+
+
+def _moved(words: Array, lengths: Array) -> Array:
+    """Return the first bytes at the end of the word, after zeros; digits become 0 to 9."""
+    low = words ^ EACH * ZERO
+    low <<= ((8 - lengths) << 3).view(np.uint64)
+    return low
+
+
+def _sums(low: Array) -> Array | None:
+    """Return eight digits as a number: added up in pairs, then in pairs of pairs, then in halves.
+
+    Three multiplications do for each. None if a byte is no digit.
+    """
+    if low.view(np.uint8).max() > 9:
+        return None
+    for factor, width, mask in PAIRS:
+        low *= factor
+        low >>= width
+        low &= mask
+    low *= HALVES
+    return low.view(np.int32)[1::2].copy()

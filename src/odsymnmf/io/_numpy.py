@@ -67,9 +67,11 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
             path, "is no sparse matrix; save it with scipy.sparse.save_npz, a spreadsheet as CSV"
         )
     arrays = {name: _array(path, member, name) for name, member in members.items()}
-    for name in INDICES & arrays.keys():
-        if arrays[name].dtype.kind not in "iu":
-            raise bad(path, f"{name} holds {arrays[name].dtype}, not integers; save it again")
+    wanted = dict.fromkeys(INDICES, ("iu", "integers")) | {"format": ("SU", "text")}
+    for name in wanted.keys() & arrays.keys():
+        kinds, what = wanted[name]
+        if arrays[name].dtype.kind not in kinds:
+            raise bad(path, f"{name} holds {arrays[name].dtype}, not {what}; save it again")
     if arrays["shape"].shape != (2,):
         raise bad(path, "is no matrix: its shape has not two numbers; save it again")
     rows, columns = arrays["shape"].tolist()
@@ -81,6 +83,9 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
         if hasattr(matrix, "check_format"):
             # Indices out of range would make compiled code write where it must not.
             matrix.check_format(full_check=True)
+            # Which SciPy does not look at when the last of them promises no entries.
+            if (matrix.indptr[1:] < matrix.indptr[:-1]).any():
+                raise ValueError("indptr must not decrease")
         return sparse.csr_array(matrix)
     except MATRIX_ERRORS as error:
         raise bad(path, f"is no sound sparse matrix ({reason(error)}); save it again") from None

@@ -126,7 +126,8 @@ def read(
         items = (read_graphml if chosen == "graphml" else read_gml)(path, data, symmetrize)
     else:
         items = _settled(path, _matrix(path, data, chosen), features, symmetrize)
-    if len(set(items.names)) < len(items.names):
+    # By their names edges find each other, so that no two of them are the same.
+    if items.format != "edges" and len(set(items.names)) < len(items.names):
         items.notes.append("some items have the same name")
     return items
 

@@ -143,7 +143,8 @@ def complete_folder(folder: str | Path, *, force: bool = False) -> Iterator[Path
         if isinstance(error, OSError) and not isinstance(error, FileExistsError):
             raise _cannot_write(target, error) from error
         raise
-    _to_disk(target.parent)
+    with _uninterrupted():  # or the caller would take it for unwritten
+        _to_disk(target.parent)
 
 
 @contextmanager
