@@ -58,7 +58,7 @@ class Fields:
         """Return the eight bytes from each start on, as numbers; zeros follow the last byte."""
         last = max(len(self.data) - 8, 0)
         buffer = self.data.ljust(8, b"\0")
-        words = np.ndarray(last + 1, dtype="<u8", buffer=buffer, strides=(1,))
+        words: Array = np.ndarray(last + 1, dtype="<u8", buffer=buffer, strides=(1,))
         if starts.max() <= last:
             return words[starts]
         inside = np.minimum(starts, last)
