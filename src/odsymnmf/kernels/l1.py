@@ -121,17 +121,9 @@ def _weight_nearby(S, m, near, H):
 @part
 def _gather(columns, count, m, near, H, a):
     """Set a[c] to the entries of the neighbours in the c-th of the columns."""
-    j = 0
-    while j + 4 <= m:
-        i0, i1, i2, i3 = near[j], near[j + 1], near[j + 2], near[j + 3]
-        for c in range(count):
-            l = columns[c]
-            a[c, j], a[c, j + 1], a[c, j + 2], a[c, j + 3] = H[i0, l], H[i1, l], H[i2, l], H[i3, l]
-        j += 4
-    while j < m:
-        for c in range(count):
+    for c in range(count):
+        for j in range(m):
             a[c, j] = H[near[j], columns[c]]
-        j += 1
 
 
 @part
