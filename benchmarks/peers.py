@@ -30,7 +30,7 @@ from odsymnmf.similarity import as_similarity
 Method = Callable[[int], tuple[Any, Any]]
 SWEEPS = [1, 2, 3, 5, 8, 13, 21, 34, 55]
 # Runs that take less than this many seconds are repeated: noise weighs most there.
-SHORT, REPEATS = 0.7, 3
+SHORT, REPEATS = 0.1, 5
 # Seconds after which a method gets no more sweeps.
 LIMIT = 1.5
 # A random start may lead to a poor minimum: one says little.

@@ -259,6 +259,8 @@ def test_starts(tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
     page = (tmp_path / "starts.md").read_text()
     assert "## graphs: objective" in page
     assert page.count("→ - |") == 3 * 6
+    assert "| documents | l1 | 6 |" in page
+    assert "| documents | l2 | 10 |" in page
     assert "not at hand" not in page
     (tmp_path / "alone").mkdir()
     monkeypatch.delenv("ODSYMNMF_DATA", raising=False)

@@ -47,6 +47,8 @@ REAL = {
 }
 # About 20 minutes for each start: l1 asks for all pairs of documents again and again.
 TOO_LONG = [("ohscal", "l1", 10)]
+# A change of the score that counts, in points.
+CLEAR = 0.5
 # Sweeps of real data: l1 creeps on for hundreds, and changes little.
 SWEEPS = {"graphs": 50, "documents": 20}
 ABOUT = """Each cell: without → with restarts (10 rounds at most). H is bounded by 1. Cliques: the
@@ -54,6 +56,11 @@ accuracy of H in per cent (the paper's formula), mean over {trials} matrices. Gr
 {graphs} sweeps) and documents (cosines of raw counts, at most {documents} sweeps): NMI with the
 known groups, in per cent, items in random order. Seconds are processor seconds of one core; where
 a cell would take a quarter of an hour and more, "-" stands for it."""
+
+SUMMARY = f"""## What restarts change
+
+Over all data and starts of a family: how often the score rose or fell by more than {CLEAR} points,
+the median of its change, and of the time with restarts beside that without."""
 
 
 def clique_fit(
@@ -173,6 +180,26 @@ def row(
     return {**settings, **measured}
 
 
+def summary(rows: Sequence[Settings]) -> str:
+    """Return a Markdown table of what restarts change: a line per family and loss."""
+    alone = {(w["family"], w["data"], w["loss"], w["start"]): w for w in rows if not w["restarts"]}
+    lines = []
+    for family in dict.fromkeys(w["family"] for w in rows):
+        for loss in dict.fromkeys(loss for loss, _ in FITS):
+            pairs = [
+                (alone[family, w["data"], loss, w["start"]], w)
+                for w in rows
+                if (w["family"], w["loss"]) == (family, loss) and w["restarts"]
+            ]
+            change = np.array([after["score"] - before["score"] for before, after in pairs])
+            times = [after["seconds"] / before["seconds"] for before, after in pairs]
+            cells = [len(pairs), np.sum(change > CLEAR), np.sum(change < -CLEAR)]
+            middle = [f"{np.median(change):+.1f}", f"{np.median(times):.1f}"]
+            lines.append([family, loss, *map(str, cells), *middle])
+    header = ["family", "loss", "cases", "score up", "down", "median change", "median time ratio"]
+    return table(header, lines)
+
+
 def tables(rows: Sequence[Settings]) -> Iterator[str]:
     """Yield Markdown tables: a line per start, a cell without → with restarts."""
     found = {(w["family"], w["data"], w["loss"], w["start"], w["restarts"]): w for w in rows}
@@ -230,5 +257,6 @@ def main(request: Request) -> None:
     if len(dict.fromkeys(w["family"] for w in rows)) < len(SIZES) + len(REAL):
         about += " Graphs and documents that are not here were not at hand (`--data`)."
     write_csv(request.out / "starts.csv", rows)
-    write_page(request, "starts", "All starts, with and without restarts", [about, *tables(rows)])
+    parts = [about, SUMMARY, summary(rows), *tables(rows)]
+    write_page(request, "starts", "All starts, with and without restarts", parts)
     figure(request, rows)
