@@ -151,8 +151,12 @@ def _leading_eigenvectors(A: Similarity, r: int, rng: RandomSource) -> Array:
         return np.asarray(linalg.eigh(A.product(np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r])
     if A.energy == 0:
         return np.eye(A.n, r, dtype=A.dtype)
-    operator = LinearOperator((A.n, A.n), matvec=A.product, matmat=A.product, dtype=A.dtype)
-    start = rng.uniform(size=A.n).astype(A.dtype)
+    # Single precision is enough, and half the work; |A| brings the eigenvalues within it.
+    size = np.sqrt(A.energy)
+    operator = LinearOperator(
+        (A.n, A.n), matvec=lambda v: A.product((v / size).astype(A.dtype)), dtype=np.float32
+    )
+    start = rng.uniform(size=A.n).astype(np.float32)
     # Where A has few eigenvalues, scipy goes on with random vectors: from 1.17 on, seeded ones.
     seed = np.random.default_rng(int(2**32 * rng.uniform()))
     seeded = {"rng": seed} if "rng" in signature(eigsh).parameters else {}

@@ -56,14 +56,14 @@ def _one_round(run: Run, below: Array) -> None:
     for j in order(run.H):
         if run.stopped:
             break
-        if run.history[-1] >= below[j]:
+        if run.objective >= below[j]:
             continue
         avoid, fall = np.zeros(len(run.H), dtype=bool), -np.inf
         for _ in range(SEEDS):
             if avoid.all() or fall > 0:
                 break
             fall = max(fall, _try(run, j, sums, avoid))
-        below[j] = np.inf if fall > 0 else run.history[-1] + fall
+        below[j] = np.inf if fall > 0 else run.objective + fall
         run.report(j)
 
 
@@ -97,7 +97,7 @@ def _try(run: Run, j: int, degrees: Array, avoid: Array) -> float:
     sums = loss.set_aside(items)
     loss.column_changed(H, j, items)
     new_worth, new_size = loss.worth(H, j, items)
-    rounding = float(np.finfo(H.dtype).eps) ** 0.75 * (run.history[-1] + size + new_size)
+    rounding = float(np.finfo(H.dtype).eps) ** 0.75 * (run.objective + size + new_size)
     fall = new_worth - worth + _sweep_items(run, items, rounding)
     if fall > rounding:
         run.accept(items, fall)

@@ -59,7 +59,8 @@ class Run:
         self.loss, self.H = loss, H
         self.max_iter, self.tol, self.callback = max_iter, tol, callback
         self.complete = H.copy()
-        self.history = [loss.objective(H)]
+        self.falls: list[float] = []
+        self._objective: float | None = None
         self.restarts: list[int] = []
         self.n_iter = 0
         self.converged = self.stopped = False
@@ -72,6 +73,13 @@ class Run:
         if interrupted:
             self.stopped, self.converged = True, False
         return interrupted
+
+    @property
+    def objective(self) -> float:
+        """f(H): computed when first asked for, which costs a product, then followed by its falls."""
+        if self._objective is None:
+            self._objective = self.loss.objective(self.H)
+        return self._objective
 
     def descend(self, empty: float = 0.0, stall: float = 0.0) -> None:
         """Sweep until the violation is at most tol, max_iter is reached or somebody says stop.
@@ -88,20 +96,20 @@ class Run:
             self._record(fall)
             self.converged = violation <= self.tol
             self.report()
-            if stall > 0 and fall <= stall * self.history[-1]:
+            if stall > 0 and fall <= stall * self.objective:
                 break
 
     def accept(self, items: Array, fall: float) -> None:
         """Keep the rows of the items as they are now in H: a restart has lowered f."""
         self.complete[items] = self.H[items]
         self._record(fall)
-        self.restarts.append(len(self.history) - 1)
+        self.restarts.append(len(self.falls))
         self.converged = False
 
     def report(self, column: int | None = None) -> None:
         """Show the callback where the run is; it may say stop."""
         if self.callback is not None:
-            state = Sweep(self.n_iter, self.history[-1], _locked(self.H), column)
+            state = Sweep(self.n_iter, self.objective, _locked(self.H), column)
             self.stopped = bool(self.callback(state))
 
     def solution(self) -> Solution:
@@ -111,13 +119,16 @@ class Run:
         H = self.complete
         if self.n_iter > 0 and not getattr(self.loss, "fit_diagonal", False):
             tidy(H)
-        # The sum of the falls carries rounding; the last value is computed anew.
-        self.history[-1] = self.loss.objective(H)
+        # From the end, which is computed anew, back to the start: nothing cancels.
+        above = np.cumsum([0.0, *reversed(self.falls)])[::-1]
+        history = self.loss.objective(H) + above
         marks = np.array(self.restarts, dtype=np.intp)
-        return Solution(H, np.array(self.history), marks, self.n_iter, self.converged)
+        return Solution(H, history, marks, self.n_iter, self.converged)
 
     def _record(self, fall: float) -> None:
-        self.history.append(max(0.0, self.history[-1] - fall))
+        self.falls.append(fall)
+        if self._objective is not None:
+            self._objective = max(0.0, self._objective - fall)
 
 
 def _locked(H: Array) -> Array:
