@@ -42,6 +42,8 @@ def check_kept_sums(run, close):
     for name in ("_D", "_W", "_Z"):
         if name in kept:
             np.testing.assert_allclose(kept[name], getattr(run.loss, name), rtol=close, atol=close)
+    if "_held" in kept:
+        assert kept["_held"][run.H.any(axis=1)].all()
 
 
 @EACH_LOSS

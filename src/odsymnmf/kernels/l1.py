@@ -3,7 +3,8 @@
 Entry (k, l) minimises sum_{i != k} |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
 b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 0, so only
 neighbours with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
-zero. T = W_l - H_kl is the weight in all, with W_l = sum_i H_il.
+zero. T = W_l - H_kl is the weight in all, with W_l = sum_i H_il. Neighbours with no entry at all
+(not ``held``, a byte each) have no weight anywhere; l1 leaves many items so.
 
 While row k is worked on, rho_i = A_ik - h_k . h_i is kept for its neighbours: b_i = rho_i +
 a_i x, and the sign of rho_i tells on which side of x the breakpoint lies. A fitted pair has
@@ -90,13 +91,13 @@ def _column_sum(k, l, H):
 
 
 @part
-def _positive_neighbours(start, stop, indices, data, near, value):
-    """List the neighbours with A_ik > 0; return how many."""
+def _positive_neighbours(start, stop, indices, data, held, near, value):
+    """List the neighbours with A_ik > 0 and some a_i > 0; return how many."""
     m = np.int64(0)
     for j in range(start, stop):
         near[m] = indices[j]
         value[m] = data[j]
-        m += data[j] > 0.0
+        m += (data[j] > 0.0) & held[indices[j]]
     return m
 
 
@@ -158,7 +159,7 @@ def _move(step, m, a, value, rho):
 
 
 @kernel
-def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
+def sweep(items, rows, indptr, indices, data, H, W, held, peak, upper, empty):
     """Sweep the given items; row ``rows[p]`` of the CSR triple is the row of ``items[p]``.
 
     Return the fall of the objective and the largest change of an entry. An entry whose column
@@ -179,7 +180,7 @@ def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
         reach[l] = 0.0
     for p in range(len(items)):
         k, q = items[p], rows[p]
-        m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, near, value)
+        m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, held, near, value)
         _weight_nearby(S, m, near, H)
         count = np.int64(0)
         for l in range(r):
@@ -207,6 +208,7 @@ def sweep(items, rows, indptr, indices, data, H, W, peak, upper, empty):
                 H[k, l] = min(x, upper)
             step = H[k, l] - old
             if step != 0.0:
+                held[k] = True
                 W[l] += step
                 fall += 2.0 * (2.0 * _move(step, m, a[c], value, rho) - step * T[l])
                 largest = max(largest, abs(step))

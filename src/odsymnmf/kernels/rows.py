@@ -44,7 +44,7 @@ def least_absolute_deviations(indptr, indices, data, H, upper, X):
     which is room to work in.
     """
     n = len(H) - 1
-    sums = np.zeros(H.shape[1])
+    sums, held = np.zeros(H.shape[1]), np.ones(len(H), dtype=np.bool_)
     for i in range(n):
         sums += H[i]
     for p in range(len(X)):
@@ -52,7 +52,7 @@ def least_absolute_deviations(indptr, indices, data, H, upper, X):
         W, peak = sums + H[n], np.zeros(len(sums))
         item, row = np.array([n]), np.array([p])
         for _ in range(PASSES_L1):
-            _, largest = sweep(item, row, indptr, indices, data, H, W, peak, upper, 0.0)
+            _, largest = sweep(item, row, indptr, indices, data, H, W, held, peak, upper, 0.0)
             if largest <= ROUNDING * H[n].max():
                 break
         X[p] = H[n]
