@@ -76,7 +76,7 @@ class Run:
 
     @property
     def objective(self) -> float:
-        """f(H): computed when first asked for, which costs a product, then followed by its falls."""
+        """f(H): computed when first asked for, as it costs a product, then kept by its falls."""
         if self._objective is None:
             self._objective = self.loss.objective(self.H)
         return self._objective
