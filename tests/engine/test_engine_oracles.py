@@ -278,13 +278,13 @@ def test_select_is_what_sorting_gives(pairs, share):
     reached = np.cumsum(weights[order]) >= target
     expected = points[order][np.argmax(reached)]
     scratch = np.append(points, -99.0), np.append(weights, 99.0)  # beyond m: not to be read
-    assert kernels.weighted_median.select(*scratch, len(points), total, target) == expected
+    assert kernels.weighted_median.select(*scratch, len(points), target) == expected
     np.testing.assert_array_equal(np.sort(scratch[0][:-1]), np.sort(points))
 
 
 def test_select_without_enough_weight_takes_the_largest_point():
     points, weights = np.array([2.0, 5.0, 3.0]), np.ones(3)
-    assert kernels.weighted_median.select(points, weights, 3, 3.0, 3.0000001) == 5.0
+    assert kernels.weighted_median.select(points, weights, 3, 3.0000001) == 5.0
 
 
 @settings(max_examples=200)

@@ -44,7 +44,7 @@ def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
                 weights[count] = h[i]
                 P += weights[count]
                 count += 1
-    return select(points, weights, count, P, P - half) if half < P else 0.0
+    return select(points, weights, count, P - half) if half < P else 0.0
 
 
 @part

@@ -44,7 +44,7 @@ def _entry(x, half, reach, m, a, value, rho, points, weights, picked):
         if above - weight <= half if up else heavier > half or reach > x:
             break
         reach *= FURTHER
-    return select(points, weights, count, weight, heavier - half) if heavier > half else 0.0
+    return select(points, weights, count, heavier - half) if heavier > half else 0.0
 
 
 @part
