@@ -133,11 +133,11 @@ class L2:
         rows: tuple[Any, ...]
         if isinstance(A, Sparse):
             S = A.A
-            rows = (S.indptr, S.indices, S.data, H, None, None, None)
+            rows = (S.indptr, _unsigned(S.indices), S.data, H, None, None, None)
             for b in A.item_blocks():
                 yield kernels.l2.sweep(items[b], *rows, *state)
         elif isinstance(A, Gram) and sparse.issparse(A.X):
-            rows = (A.X.indptr, A.X.indices, A.X.data, self._Z, A.diagonal, None, None)
+            rows = (A.X.indptr, _unsigned(A.X.indices), A.X.data, self._Z, A.diagonal, None, None)
             for b in blocks(len(items), 2**15):
                 yield kernels.l2.sweep(items[b], *rows, *state)
         else:
@@ -274,3 +274,8 @@ def _finite_diagonal(A: Similarity) -> Array:
             'Replace it, or leave the diagonal out with diagonal="ignore".'
         )
     return diagonal
+
+
+def _unsigned(indices: Array) -> Array:
+    """Return the indices without a sign, so that no kernel has to ask if one is below zero."""
+    return indices.view(f"u{indices.itemsize}")

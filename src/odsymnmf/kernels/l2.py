@@ -11,6 +11,7 @@ in float64 whatever H is, so that float32 data lose nothing here.
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
+from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.symnmf import minimise_quartic
 
 # A leave-one-out sum this small beside the largest value its running sum has had is recomputed:
@@ -64,7 +65,7 @@ def sweep(items, indptr, indices, data, source, norms, G, S, H, D, peak, upper, 
     """
     r = H.shape[1]
     g, x, before, own, u = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    inverse, root, found = np.empty(r), np.empty(r), np.empty(r + 1, dtype=np.int64)
+    inverse, root, found = np.empty(r), np.empty(r), np.empty(r + 1, dtype=np.uintp)
     fall, violation = 0.0, 0.0
     # Once a call will do: an entry stays until the next sweep, so what a sum reaches on the way
     # is no more than its two ends together.
@@ -96,12 +97,18 @@ def sweep(items, indptr, indices, data, source, norms, G, S, H, D, peak, upper, 
                 for l in range(r):
                     g[l] += d0 * source[i0, l]
                 j += 1
+            # the neighbours of the next item, while this one is worked on
+            if p + 1 < len(items):
+                for j in range(indptr[items[p + 1]], indptr[items[p + 1] + 1]):
+                    prefetch(source, indices[j])
 
         # x = h_k, its non-zeros (listed without a branch to mispredict), 1 / D_k[l, l]
         m, norm, cancelled = 0, 0.0, False
         for l in range(r):
             h = np.float64(H[k, l])
-            x[l] = before[l] = own[l] = h
+            x[l] = own[l] = h
+            if S is not None or norms is not None:
+                before[l] = h
             u[l] = 0.0
             norm += h * h
             a = D[l, l] - h * h
@@ -167,6 +174,8 @@ def sweep(items, indptr, indices, data, source, norms, G, S, H, D, peak, upper, 
             change = new - old
             if change != 0.0:
                 x[l] = new
+                found[m] = l
+                m += old == 0.0
                 fall += 2.0 * change * (2.0 * q - a * change)
                 if diagonal is not None:
                     past, present = old * old - P_kk, new * new - P_kk
@@ -177,12 +186,12 @@ def sweep(items, indptr, indices, data, source, norms, G, S, H, D, peak, upper, 
                 for t in range(r):
                     u[t] += change * D[l, t]
 
-        # D += x x^T - own own^T; in short rows, looking for zeros costs more than it saves
-        for t in range(r):
+        # D += x x^T - own own^T, where row k has or had an entry
+        for j in range(m):
+            t = found[j]
             new, o = x[t], own[t]
-            if r <= 16 or new != 0.0 or o != 0.0:
-                for l in range(r):
-                    D[t, l] += new * x[l] - o * own[l]
+            for l in range(r):
+                D[t, l] += new * x[l] - o * own[l]
 
         # who must learn of the change
         if S is not None:

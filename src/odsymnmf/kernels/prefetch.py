@@ -1,0 +1,41 @@
+"""Ask for memory before it is needed.
+
+``prefetch(rows, i)`` has the ends of row i of a matrix fetched into the cache while other work
+goes on, and changes nothing else. The rows of an item's neighbours lie anywhere in memory: fetched
+when they are added up, they keep the sum waiting. What lies between the ends of a long row, the
+processor guesses by itself.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+
+def _prefetch(_typing, rows, i):
+    """Return the signature, and what writes the hint in the language of the compiler."""
+
+    def write(context, builder, signature, arguments):
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [pointer], form)
+        array = make_array(signature.args[0])(context, builder, arguments[0])
+        row = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        r = cgutils.unpack_tuple(builder, array.shape)[1]
+        for l in (r.type(0), builder.sub(r, r.type(1))):
+            entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, [row, l])
+            # to be read (0), to stay as near as possible (3), data (1)
+            builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(rows, i), write
+
+
+def _nothing(rows, i):
+    """Do nothing: without a compiler, there is no way to ask."""
+
+
+prefetch: Any = _nothing if config.DISABLE_JIT else intrinsic(_prefetch)
