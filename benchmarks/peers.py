@@ -1,8 +1,8 @@
 """Beside what a user would pick instead: time to the same objective, and to the same clusters.
 
-The objective is the off-diagonal l2 error of every method's own approximation of A. A method's
-curve is made of runs with 1, 2, 3, 5, 8, ... sweeps, each timed as a whole, so that computing the
-objective costs nobody anything. Of short ones each is the shortest of a few.
+The objective is the off-diagonal l2 error of every method's own approximation of A. Every method
+runs with 1, 2, 3, 5, 8, ... sweeps; the first of its runs that gets there is timed as a whole, so
+that computing the objective costs nobody anything: by turns with the others, and the least counts.
 """
 
 import os
@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,15 @@ from sklearn.metrics import normalized_mutual_info_score
 import odsymnmf as od
 from benchmarks import problems
 from benchmarks.compiled_paper import algorithm_2
-from benchmarks.timing import seconds, table
+from benchmarks.timing import minima, seconds, table
 from odsymnmf import init
 from odsymnmf.similarity import as_similarity
 
 # A method is given a number of sweeps and returns factors W, V with A ~ W V^T.
 Method = Callable[[int], tuple[Any, Any]]
 SWEEPS = [1, 2, 3, 5, 8, 13, 21, 34, 55]
-# Runs that take less than this many seconds are repeated: noise weighs most there.
-SHORT, REPEATS = 0.1, 5
+# How often a run is timed: as often as fits in so many seconds, but not less, and not more.
+TIMING, LEAST, MOST = 40.0, 5, 40
 # Seconds after which a method gets no more sweeps.
 LIMIT = 1.5
 # A random start may lead to a poor minimum: one says little.
@@ -45,24 +46,28 @@ def error(A: Any, W: Any, V: Any) -> float:
     return float(squares - 2 * inner + np.sum((W.T @ W) * (V.T @ V)) - own @ own)
 
 
-def curve(A: Any, method: Method) -> list[tuple[float, float]]:
-    """Return (seconds, error) after ever more sweeps, until it takes too long."""
-    points: list[tuple[float, float]] = []
+def errors(A: Any, method: Method) -> dict[int, float]:
+    """Return the error after ever more sweeps, until it takes too long."""
+    found: dict[int, float] = {}
     method(1)
     for sweeps in SWEEPS:
         result: list[Any] = []
-        run = lambda: result.append(method(sweeps))  # noqa: B023, E731
-        took = seconds(run)
-        if took < SHORT:
-            took = min(seconds(run) for _ in range(REPEATS))
-        points.append((took, error(A, *result[-1])))
+        took = seconds(lambda: result.append(method(sweeps)))  # noqa: B023
+        found[sweeps] = error(A, *result[-1])
         if took > LIMIT:
             break
-    return points
+    return found
 
 
-def first_at(points: list[tuple[float, float]], target: float) -> float:
-    return next((took for took, value in points if value <= target), np.inf)
+def first_below(found: dict[int, float], target: float) -> int | None:
+    return next((sweeps for sweeps, value in found.items() if value <= target), None)
+
+
+def least_times(runs: dict[Any, Callable[[], Any]]) -> dict[Any, float]:
+    """Return the least time of each run, all of them taken in turn."""
+    once = minima(*runs.values(), repeats=1)
+    repeats = min(max(LEAST, int(TIMING / sum(once))), MOST)
+    return dict(zip(runs, minima(*runs.values(), repeats=repeats), strict=True))
 
 
 def ours(A: Any, r: int, start: Any) -> Method:
@@ -179,16 +184,35 @@ def compare(A: Any, r: int, starts: list[Any], share: tuple[float, ...]) -> Iter
 
     Of several starts the median counts, and from how many the last share was reached.
     """
-    curves: dict[str, list[list[tuple[float, float]]]] = {}
-    for start in starts:
-        for name, method in methods(A, r, start).items():
-            curves.setdefault(name, []).append(curve(A, method))
+    systems = [methods(A, r, start) for start in starts]
+    found = {
+        (name, i): errors(A, method)
+        for i, system in enumerate(systems)
+        for name, method in system.items()
+    }
     nothing = np.zeros((A.shape[0], 1))
     energy = error(A, nothing, nothing)
-    best = energy - min(value for runs in curves.values() for run in runs for _, value in run)
+    best = energy - min(value for run in found.values() for value in run.values())
+    first = {
+        (name, i, part): first_below(run, energy - part * best)
+        for (name, i), run in found.items()
+        for part in share
+    }
+    least = least_times(
+        {
+            (name, i, sweeps): partial(systems[i][name], sweeps)
+            for (name, i, _), sweeps in first.items()
+            if sweeps is not None
+        }
+    )
     times = {
-        name: np.array([[first_at(run, energy - part * best) for part in share] for run in runs])
-        for name, runs in curves.items()
+        name: np.array(
+            [
+                [least.get((name, i, first[name, i, part]), np.inf) for part in share]
+                for i in range(len(starts))
+            ]
+        )
+        for name in systems[0]
     }
     mine = np.median(times["odsymnmf"], axis=0)
     for name, measured in times.items():

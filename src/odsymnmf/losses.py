@@ -143,13 +143,13 @@ class L2:
         else:
             for b in blocks(len(items), BLOCK):
                 some = _run(items[b])
-                before = H[some].copy()
+                before, square = H[some].copy(), A.square(some)
                 G = (
-                    A.product(H, some)
+                    A.block_product(H, some, square)
                     if isinstance(A, Dense)
                     else A.block_product(self._Z, before, some)
                 )
-                rows = (None, None, None, None, None, G, A.square(some))
+                rows = (None, None, None, None, None, G, square)
                 yield kernels.l2.sweep(items[b], *rows, *state)
                 if isinstance(A, Gram):
                     self._Z += A.X[some].T @ np.subtract(H[some], before, dtype=np.float64)

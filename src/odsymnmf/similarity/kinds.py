@@ -60,20 +60,23 @@ class Dense:
         np.fill_diagonal(S, 0)
         return S
 
-    def product(self, V: Array, block: slice | Array = slice(None)) -> Array:
-        """Return (A @ V)[block] with the diagonal of A left out.
+    def product(self, V: Array) -> Array:
+        """Return A @ V with the diagonal of A left out."""
+        pieces = (self.block_product(V, b, self.square(b)) for b in blocks(self.n, 512))
+        return np.concatenate(list(pieces))
+
+    def block_product(self, V: Array, block: slice | Array, S: Array) -> Array:
+        """Return (A @ V)[block], the diagonal of A left out, given S, the block's own square.
 
         The columns left and right of a block's own go to BLAS as they are; only the small
-        square between them is copied, to clear the diagonal. Scattered rows are copied.
+        square between them is a copy, with its diagonal cleared. Scattered rows are copied.
         """
         if not isinstance(block, slice):
             rows = self.A[block]
             rows[np.arange(len(rows)), block] = 0
             return rows @ V
-        if block == slice(None):
-            return np.concatenate([self.product(V, b) for b in blocks(self.n, 512)])
         left, right = slice(0, block.start), slice(block.stop, None)
-        G: Array = self.square(block) @ V[block]
+        G: Array = S @ V[block]
         G += self.A[block, left] @ V[left]
         G += self.A[block, right] @ V[right]
         return G
