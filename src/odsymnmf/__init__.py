@@ -7,37 +7,40 @@ The public names are loaded when first used, so that ``import odsymnmf`` costs n
 """
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from odsymnmf import datasets as datasets
+    from odsymnmf import io as io
     from odsymnmf import memberships as memberships
     from odsymnmf import metrics as metrics
     from odsymnmf import plots as plots
     from odsymnmf import report as report
+    from odsymnmf import similarity as similarity
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
-    from odsymnmf.factorize import Factorization as Factorization
-    from odsymnmf.factorize import factorize as factorize
-    from odsymnmf.factorize import objective as objective
+    from odsymnmf.factorization import Factorization as Factorization
+    from odsymnmf.factorization import factorize as factorize
+    from odsymnmf.factorization import objective as objective
 
     __version__: str
 
 # Public name -> the module it comes from; None: the name is a module itself. A new public name is
-# one line here, and one above for type checkers and editors.
+# one line here, and one above for type checkers and editors. No module has the name of a function,
+# or importing it would bind the module in the function's place.
 _PUBLIC: dict[str, str | None] = {
-    "Factorization": "factorize",
+    "Factorization": "factorization",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
     "datasets": None,
-    "factorize": "factorize",
+    "factorize": "factorization",
+    "io": None,
     "memberships": None,
     "metrics": None,
-    "objective": "factorize",
+    "objective": "factorization",
     "plots": None,
     "report": None,
+    "similarity": None,
 }
 
 __all__ = list(_PUBLIC)
@@ -67,19 +70,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_PUBLIC, "__version__"})
-
-
-class _Package(ModuleType):
-    """Keeps `odsymnmf.factorize` the function, though a module has the same name.
-
-    Importing a submodule binds it as an attribute of its package; without this, the function would
-    turn into the module as soon as anybody imports `odsymnmf.factorize` directly.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _PUBLIC.get(name) is not None:
-            return
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

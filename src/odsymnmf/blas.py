@@ -21,11 +21,16 @@ def _controller() -> ThreadpoolController:
 
 
 def threads_for(work: int) -> AbstractContextManager[object]:
-    """Keep BLAS to one thread while products of ``work`` multiply-adds run, if that is small.
+    """Keep BLAS to one thread while products of ``work`` multiply-adds run, if that is small."""
+    return nullcontext() if work >= LARGE else one_thread()
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread.
 
     The number belongs to the process and is set by its main thread only: side by side, two
     threads could not both set it back to what it was.
     """
-    if work >= LARGE or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         return nullcontext()
     return _controller().limit(limits=1, user_api="blas")

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from odsymnmf.similarity import Similarity, as_similarity
+from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
+from odsymnmf.problem import Similarity, as_similarity
 
 __all__ = ["canonical_order", "labels", "overlapping_sets", "strength", "supporting_pairs"]
-
-Array = NDArray[Any]
 
 UNASSIGNED = -1
 
@@ -102,7 +102,7 @@ def overlapping_sets(
     threshold: float | Literal["auto"] = 0.5,
     *,
     A: Any = None,
-    loss: Literal["l2", "l1"] = "l2",
+    loss: Literal["l2", "l1", "mixed"] = "l2",
     tolerance: float = 0.01,
 ) -> list[NDArray[np.intp]]:
     """Return the items of every cluster; an item may be in several, or in none.
@@ -120,8 +120,8 @@ def overlapping_sets(
         The least membership, relative to the item's largest one.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         What H was fitted to; for "auto" only.
-    loss : {"l2", "l1"}
-        p = 2 or p = 1; for "auto" only.
+    loss : {"l2", "l1", "mixed"}
+        p = 2, p = 1, or both; for "auto" only.
     tolerance : float
         For "auto" only.
 
@@ -144,7 +144,9 @@ def overlapping_sets(
     if isinstance(threshold, str):
         if threshold != "auto":
             raise ValueError(f'threshold={threshold!r} is not known; use a number or "auto".')
-        belongs = _needed(_similarity_of(A, H), H, _power(loss), tolerance)
+        similarity = _similarity_of(A, H)
+        rises, alone = harm(similarity, H, _scales(loss, similarity))
+        belongs = rises > tolerance * alone[:, None]
     elif 0 <= threshold <= 1:
         belongs = threshold * H.max(axis=1, keepdims=True) <= H
     else:
@@ -155,7 +157,7 @@ def overlapping_sets(
 
 
 def supporting_pairs(
-    H: ArrayLike, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1"] = "l2"
+    H: ArrayLike, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
 ) -> tuple[NDArray[np.intp], Array]:
     """Return the items that hold ``item`` in ``cluster``, and by how much each does.
 
@@ -171,8 +173,8 @@ def supporting_pairs(
         What H was fitted to.
     item, cluster : int
         A row and a column of H.
-    loss : {"l2", "l1"}
-        p = 2 or p = 1.
+    loss : {"l2", "l1", "mixed"}
+        p = 2, p = 1, or both.
 
     Returns
     -------
@@ -192,77 +194,16 @@ def supporting_pairs(
     for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
         if not 0 <= number < size:
             raise ValueError(f"{name}={number} does not exist; H has {size}, from 0 on.")
-    residual = _row(_similarity_of(A, H), item) - H @ H[item]
+    similarity = _similarity_of(A, H)
+    scales, this = _scales(loss, similarity), np.array([item])
+    residual = similarity.full_rows(this)[0] - H @ H[item]
     without = residual + H[item, cluster] * H[:, cluster]
-    p = _power(loss)
     # For the item itself, A_ii counts as zero here, and its support is never positive.
-    support = np.abs(without) ** p - np.abs(residual) ** p
+    support = pair_losses(without, scales) - pair_losses(residual, scales)
+    support *= similarity.weights.of(this, similarity.n)[0]
     order = np.argsort(-support, kind="stable")
     order = order[support[order] > 0]
     return order, support[order]
-
-
-def _needed(A: Similarity, H: Array, p: int, tolerance: float) -> Array:
-    """Say for every H_il whether dropping it costs item i more than the tolerance."""
-    H = H.astype(np.float64, copy=False)
-    rises = np.empty_like(H)
-    energy = np.empty(A.n)
-    for b in A.item_blocks():
-        items = np.arange(b.start, b.stop)
-        rows, columns, values = _entries(A, items)
-        rises[b], energy[b] = _rises(H, items, rows, columns, values, p)
-    return rises > tolerance * energy[:, None]
-
-
-def _rises(
-    H: Array, items: Array, rows: Array, columns: Array, values: Array, p: int
-) -> tuple[Array, Array]:
-    """Return by how much f_i rises without H_il, and f_i at h_i = 0.
-
-    Pairs that are not stored have A_ij = 0. For those together,
-    sum_j (h_i . h_j - H_il H_jl)^p - (h_i . h_j)^p has a closed form over all j; each stored pair
-    then gets the difference between what it contributes and what that form took it for.
-    """
-
-    def total(pairs: Array) -> Array:
-        return np.bincount(rows, weights=pairs, minlength=len(items))
-
-    h = H[items]
-    if p == 1:
-        rises = -h * (H.sum(axis=0) - h)
-    else:
-        squares, own = h**2, np.einsum("it,it->i", h, h)[:, None]
-        with_all = h @ (H.T @ H) - h * own
-        rises = squares * (np.einsum("jl,jl->l", H, H) - squares) - 2 * h * with_all
-    # h_i . h_j of the stored pairs, column after column: no array of pairs x r is made.
-    explained = np.zeros(len(values))
-    for l in range(H.shape[1]):
-        explained += h[rows, l] * H[columns, l]
-    residual = values - explained
-    for l in range(H.shape[1]):
-        part = h[rows, l] * H[columns, l]
-        true = np.abs(residual + part) ** p - np.abs(residual) ** p
-        assumed = np.abs(explained - part) ** p - explained**p
-        rises[:, l] += total(true - assumed)
-    return rises, total(np.abs(values) ** p)
-
-
-def _entries(A: Similarity, items: Array) -> tuple[Array, Array, Array]:
-    """Return the stored pairs of the items: place in ``items``, other item, similarity."""
-    rows, indptr, indices, data = A.rows(items)
-    counts = indptr[rows + 1] - indptr[rows]
-    stored = slice(indptr[rows[0]], indptr[rows[-1] + 1])
-    columns = indices[stored]
-    places = np.repeat(np.arange(len(items)), counts)
-    others = columns != items[places]
-    return places[others], columns[others], data[stored][others].astype(np.float64)
-
-
-def _row(A: Similarity, item: int) -> Array:
-    _, columns, values = _entries(A, np.array([item]))
-    row = np.zeros(A.n)
-    row[columns] = values
-    return row
 
 
 def _similarity_of(A: Any, H: Array) -> Similarity:
@@ -274,10 +215,8 @@ def _similarity_of(A: Any, H: Array) -> Similarity:
     return similarity
 
 
-def _power(loss: str) -> int:
-    if loss not in ("l2", "l1"):
-        raise ValueError(f'loss={loss!r} is not known; use "l2" or "l1".')
-    return 2 if loss == "l2" else 1
+def _scales(loss: str, A: Similarity) -> Scales:
+    return make_loss(loss, A, np.inf).scales
 
 
 def _as_memberships(H: ArrayLike) -> Array:

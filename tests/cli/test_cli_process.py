@@ -16,9 +16,9 @@ from cli_problems import COMMAND, FILES, environment, process, run, write_long_f
 
 from odsymnmf import kernels
 from odsymnmf.cli import cluster
+from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators import base
 from odsymnmf.observers import progress
-from odsymnmf.solver import Sweep
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")

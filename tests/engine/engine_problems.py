@@ -1,14 +1,15 @@
 """Problems, naive formulas and runners that the tests of the engine share."""
 
 import warnings
-from unittest import mock
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
-from odsymnmf import init, losses, similarity
+from odsymnmf import similarity
+from odsymnmf.engine import growing, starts
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.paper.algorithm_6 import greedy_init
 
 # (loss, diagonal): l2, l1, symNMF
@@ -44,15 +45,21 @@ def quiet(*args, **options):
         return od.factorize(*args, **options)
 
 
-def swept(A, H0, loss="l2", diagonal="ignore", *, count, upper=np.inf, empty=0.0):
+def swept(A, H0, loss="l2", diagonal="ignore", *, count, upper=np.inf, empty=0.0, **weights):
     """Return H0 after some bare sweeps: no stopping rule, no tidying."""
-    A = similarity.as_similarity(A)
-    measure = losses.L1(A, upper) if loss == "l1" else losses.L2(A, upper, diagonal == "fit")
-    H = np.array(H0, dtype=A.dtype)
-    with mock.patch.object(losses, "tidy"):
-        for _ in range(count):
-            measure.sweep(H, empty)
+    A = similarity.as_similarity(A, **weights)
+    measure = make_loss(loss, A, upper, diagonal=diagonal)
+    H, items = np.array(H0, dtype=A.dtype), np.arange(A.n)
+    for sweep in range(count):
+        if sweep % measure.refresh == 0:
+            sums = measure.sums(H)
+        measure.sweep(H, sums, items, empty)
     return H
+
+
+def greedy(A, r, loss, upper=np.inf):
+    """Return the greedy start."""
+    return starts.greedy(make_loss(loss, similarity.as_similarity(A), upper), r)
 
 
 def documents(seed=0, n=40, m=25, twins=True, dtype=np.float64):
@@ -89,7 +96,7 @@ def paper_greedy(A, r, p, scale=None, upper=np.inf):
     if scale == 0:
         return np.zeros((len(A), r))
     bound = upper / np.sqrt(scale)
-    own = init.SELF_SIMILARITY * scale / largest
+    own = growing.SELF_SIMILARITY * scale / largest
     H = greedy_init(A / scale, r, p, self_similarity=own, upper=bound)
     return H * np.sqrt(scale)
 

@@ -6,7 +6,7 @@ The objective is summed pair by pair before and after every trial, and nothing i
 import numpy as np
 from engine_problems import naive_objective
 
-from odsymnmf import init, restarts
+from odsymnmf.engine import growing, restarts
 from odsymnmf.paper.algorithm_5 import with_self_similarity
 from odsymnmf.paper.symnmf import minimise_quartic
 
@@ -46,7 +46,7 @@ def order(H):
 
 def rebuilt(A, B, loss, upper, r, avoid):
     """Return a new column on top of the columns B."""
-    A = with_self_similarity(A, init.SELF_SIMILARITY)
+    A = with_self_similarity(A, growing.SELF_SIMILARITY)
     n = len(A)
     R = A - B @ B.T
     first = min(np.sqrt(np.max(A - np.diag(np.diag(A)))), upper)
@@ -63,7 +63,7 @@ def rebuilt(A, B, loss, upper, r, avoid):
         w = A[:, k] + (w if J else 0.0)
         place(k)
         in_vain = 0 if h[k] > 0 else in_vain + 1
-        if in_vain == init.PATIENCE:
+        if in_vain == growing.PATIENCE:
             break
     s, v = R @ w, A @ w
     for k in np.argsort(-s, kind="stable"):

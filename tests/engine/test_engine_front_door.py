@@ -12,7 +12,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
-from odsymnmf import kernels, losses, similarity
+from odsymnmf import kernels, similarity
+from odsymnmf.arrays import blocks
+from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.starts import lone_items
+from odsymnmf.problem import following, kinds
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 
@@ -38,7 +42,7 @@ def test_the_result_is_frozen(A):
 
 def test_the_result_says_what_it_is(A):
     found = quiet(A, 2, max_iter=2)
-    text = f"Factorization(n=25, r=2, objective={found.objective:.6g}, n_iter=2, not converged)"
+    text = f"Factorization(n=25, r=2, objective={found.objective:.6g}, n_iter=2, max_iter)"
     assert repr(found) == text
     assert "converged)" in repr(od.factorize(np.eye(3), 1))
 
@@ -51,7 +55,7 @@ def test_max_iter_zero_is_the_start(A, loss, diagonal):
     H[2:, 3] = 0  # two
     found = od.factorize(A, 4, loss=loss, diagonal=diagonal, init=H, max_iter=0)
     np.testing.assert_array_equal(found.H, H)
-    assert (found.n_iter, found.converged) == (0, False)
+    assert (found.n_iter, found.status) == (0, "max_iter")
     assert len(found.history) == 1
     assert found.objective == od.objective(A, H, loss, diagonal)
 
@@ -150,9 +154,11 @@ def test_an_interrupted_sweep_is_undone(monkeypatch, form, loss, diagonal):
     # Blocks of 8 rows: the 3rd sweep of 32 items is cut off in its 2nd block.
     X = documents(3, n=32)
     A = form(X if form is similarity.gram else X @ X.T)
-    monkeypatch.setattr(losses, "BLOCK", 8)
-    monkeypatch.setattr(similarity.kinds, "BLOCK_ENTRIES", 8)
-    monkeypatch.setattr(similarity.Sparse, "item_blocks", lambda self: similarity.blocks(self.n, 8))
+    monkeypatch.setattr(following, "BLOCK", 8)
+    monkeypatch.setattr(following, "_rows_at_once", lambda A, r: 8)
+    monkeypatch.setattr(kinds, "BLOCK_ENTRIES", 8)
+    eight = lambda self, count=None: blocks(count or self.n, 8)  # noqa: E731
+    monkeypatch.setattr(similarity.Sparse, "item_blocks", eight)
     options = {"loss": loss, "diagonal": diagonal, "tol": 0, "restarts": 0}
     expected = quiet(A, 3, max_iter=2, **options)
     room = kernels.l1 if loss == "l1" else kernels.l2
@@ -170,7 +176,7 @@ def test_an_interrupted_sweep_is_undone(monkeypatch, form, loss, diagonal):
     assert len(calls) == 2
     np.testing.assert_array_equal(found.H, expected.H)
     np.testing.assert_array_equal(found.history, expected.history)
-    assert (found.n_iter, found.converged) == (2, False)
+    assert (found.n_iter, found.status) == (2, "interrupted")
 
 
 def test_an_interrupt_before_the_first_sweep_is_done_gives_the_start(monkeypatch, A):
@@ -181,7 +187,7 @@ def test_an_interrupt_before_the_first_sweep_is_done_gives_the_start(monkeypatch
     H = np.random.default_rng(0).random((25, 3))
     found = od.factorize(A, 3, init=H)
     np.testing.assert_array_equal(found.H, H)
-    assert (found.n_iter, found.converged) == (0, False)
+    assert (found.n_iter, found.status) == (0, "interrupted")
 
 
 # --- seeds -----------------------------------------------------------------------------------
@@ -248,12 +254,13 @@ def test_a_random_start_has_the_best_scale(A):
 def test_a_zero_start_has_a_single_item_in_every_column(A):
     star = np.zeros((6, 6))
     star[0, 1:] = star[1:, 0] = 4.0
-    H = od.factorize(star, 3, init="zero", max_iter=0).H
+    measure = make_loss("l2", similarity.as_similarity(star), np.inf)
+    H = lone_items(measure, 3)
     np.testing.assert_array_equal(np.count_nonzero(H, axis=0), 1)
     np.testing.assert_array_equal(H.max(axis=0), 2.0)
     assert H[0, 0] == 2.0
     assert np.count_nonzero(H.sum(axis=1)) == 3
-    many = od.factorize(star, 9, init="zero", max_iter=0).H
+    many = lone_items(measure, 9)
     np.testing.assert_array_equal(np.count_nonzero(many, axis=0), [1] * 6 + [0] * 3)
 
 
@@ -268,7 +275,7 @@ import odsymnmf
 assert "numba" not in sys.modules
 from odsymnmf import similarity
 A = similarity.cosine(np.eye(3))
-A.product(np.eye(3)), A.energy, A.scale
+A.product(np.eye(3)), A.energy, A.largest
 similarity.as_similarity(np.eye(3)).product(np.eye(3))
 assert "numba" not in sys.modules
 odsymnmf.factorize(np.ones((3, 3)), 1)

@@ -189,13 +189,13 @@ def test_not_a_matrix(wrong):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n", [6, 700])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
 @pytest.mark.parametrize("where", [(4, 1), (1, 4)])
 def test_nonfinite_off_the_diagonal(order, n, value, where):
     A = np.zeros((n, n))
     i, j = (n - 2, 1) if where == (4, 1) else (1, n - 2)
     A[i, j] = value
-    message = rf"A\[{i}, {j}\] is {value}; .* for example by 0"
+    message = rf"A\[{i}, {j}\] is {value}; .* by NaN if the similarity is not known"
     with pytest.raises(ValueError, match=message):
         od.factorize(np.array(A, order=order), 1)
     with pytest.raises(ValueError, match=message):
@@ -254,7 +254,7 @@ WRONG_OPTIONS = [
     ({"r": True}, r"r must be a whole number >= 1; got True"),
     ({"r": "2"}, r"r must be a whole number >= 1; got '2'"),
     ({"r": None}, r"r must be a whole number >= 1; got None"),
-    ({"loss": "l3"}, r"loss='l3' is not known; use \"l2\" or \"l1\""),
+    ({"loss": "l3"}, r"loss='l3' is not known; use one of 'l2', 'l1', 'mixed', 'robust'"),
     ({"loss": 2}, r"loss=2 is not known"),
     ({"diagonal": "yes"}, r"diagonal='yes' is not known; use \"ignore\" or \"fit\""),
     ({"diagonal": None}, r"diagonal=None is not known"),

@@ -17,7 +17,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import odsymnmf as od
-from odsymnmf import losses, similarity
+from odsymnmf import similarity
+from odsymnmf.problem import following, kinds, pair_squares
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -30,7 +31,7 @@ def test_kinds_agree(monkeypatch, loss, diagonal, kind, init):
     X = documents(4, twins=False)
     # A Gram matrix only knows a bound on its largest entry.
     largest = float(symmetric(X @ X.T).max())
-    monkeypatch.setattr(similarity.Gram, "scale", largest)
+    monkeypatch.setattr(similarity.Gram, "largest", largest)
     if init == "array":
         init = 0.1 + np.random.default_rng(0).random((40, 4))
     options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0, "max_iter": 12}
@@ -53,7 +54,7 @@ def test_what_a_sweep_may_ask(kind):
     np.testing.assert_allclose(A.product(V[:, 0]), off @ V[:, 0], rtol=1e-12)
     np.testing.assert_allclose(A.energy, np.sum(off**2), rtol=1e-12)
     np.testing.assert_allclose(A.diagonal, np.diagonal(dense), rtol=1e-12)
-    np.testing.assert_allclose(A.scale, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(A.largest, 1.0, rtol=1e-12)
     items = np.array([3, 699, 0])
     rows, indptr, indices, data = A.rows(items)
     for item, row in zip(items, rows, strict=True):
@@ -78,8 +79,8 @@ def test_energy_without_the_diagonal_that_dwarfs_it():
     X = np.eye(300, 40) + 1e-6 * np.random.default_rng(0).random((300, 40))
     X[0] *= 1e4
     expected = np.sum(symmetric(X @ X.T) ** 2)
-    assert similarity.pair_squares(X) == pytest.approx(expected, rel=1e-12)
-    assert similarity.pair_squares(X[:30]) == pytest.approx(
+    assert pair_squares(X) == pytest.approx(expected, rel=1e-12)
+    assert pair_squares(X[:30]) == pytest.approx(
         np.sum(symmetric(X[:30] @ X[:30].T) ** 2), rel=1e-12
     )
 
@@ -116,8 +117,8 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
     X = documents(8, n=90, m=25)
     H = 0.1 + np.random.default_rng(0).random((90, 4))
     expected = swept(as_kind("sparse", X), H, loss, diagonal, count=12)
-    monkeypatch.setattr(losses, "BLOCK", size)
-    monkeypatch.setattr(similarity.kinds, "BLOCK_ENTRIES", 90 * size)
+    monkeypatch.setattr(following, "BLOCK", size)
+    monkeypatch.setattr(kinds, "BLOCK_ENTRIES", 90 * size)
     found = swept(as_kind(kind, X), H, loss, diagonal, count=12)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * expected.max())
 
@@ -127,7 +128,7 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
 def test_blocks_do_not_matter_to_the_greedy_start(monkeypatch, loss, kind):
     X = documents(9, n=30, twins=False)
     expected = quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H
-    monkeypatch.setattr(similarity.kinds, "BLOCK_ENTRIES", 70)
+    monkeypatch.setattr(kinds, "BLOCK_ENTRIES", 70)
     np.testing.assert_array_equal(quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H, expected)
 
 

@@ -12,10 +12,11 @@ from functools import partial
 
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from engine_problems import KINDS, as_kind, documents, naive_objective, paper_greedy, quiet, swept
+from engine_problems import (
+    KINDS, as_kind, documents, greedy, naive_objective, paper_greedy, quiet, swept)
 from scipy import sparse
 
-from odsymnmf import init, kernels, similarity
+from odsymnmf import kernels
 from odsymnmf.paper.algorithm_1 import odsymnmf, rank_one_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 from odsymnmf.paper.symnmf import symnmf
@@ -33,7 +34,7 @@ for kind in KINDS:
     if kind != "gram of dense":  # the same kernels as dense
         close(swept(S, H, "l1", count=3), l1)
         for p in (1, 2):
-            G = init.greedy(similarity.as_similarity(S), 3, l1=p == 1, upper=np.inf)
+            G = greedy(S, 3, f"l{p}")
             close(G, paper_greedy(A, 3, p, 1.0 if kind.startswith("gram") else None))
 close(swept(sparse.csr_array(A), H, diagonal="fit", count=1), sym)
 # a dominating entry, a lone entry, an empty column; the zero start

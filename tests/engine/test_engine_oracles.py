@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine_problems import KINDS, as_kind, documents, paper_greedy, swept, symmetric
+from engine_problems import KINDS, as_kind, documents, greedy, paper_greedy, swept, symmetric
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from odsymnmf import init, kernels, similarity
+from odsymnmf import kernels
 from odsymnmf.paper import symnmf as paper_symnmf
 from odsymnmf.paper.algorithm_1 import odsymnmf, rank_one_l2
 from odsymnmf.paper.algorithm_2 import odsymnmf_l2
@@ -229,7 +229,7 @@ def test_greedy_on_real_data(form, p, upper, seed, r, c):
     # Enough items that no column is left without a residual, where rounding would choose.
     A, _ = real_problem(seed, n=12)
     A *= c / A.max()
-    found = init.greedy(similarity.as_similarity(FORMS[form](A)), r, l1=p == 1, upper=upper)
+    found = greedy(FORMS[form](A), r, f"l{p}", upper)
     assert_close(found, paper_greedy(A, r, p, upper=upper), 1e-10)
 
 
@@ -241,7 +241,7 @@ def test_greedy_l1_on_binary_data_bit_for_bit(form, upper, seed):
     # Ties everywhere: the first item wins.
     A, H = binary_problem(seed)
     r = H.shape[1]
-    found = init.greedy(similarity.as_similarity(FORMS[form](A)), r, l1=True, upper=upper)
+    found = greedy(FORMS[form](A), r, "l1", upper)
     np.testing.assert_array_equal(found, paper_greedy(A, r, 1, upper=upper))
 
 
@@ -250,11 +250,10 @@ def test_greedy_l1_on_binary_data_bit_for_bit(form, upper, seed):
 @pytest.mark.parametrize("r", [1, 4, 30])
 def test_greedy_on_every_kind_of_input(kind, p, r):
     X = documents(3, n=30, m=20, twins=False)
-    A = similarity.as_similarity(as_kind(kind, X))
     dense = as_kind("dense", X)
     # A Gram matrix is never formed, and its largest entry is not known: 1 bounds it.
     scale = 1.0 if kind.startswith("gram") else symmetric(dense).max()
-    found = init.greedy(A, r, l1=p == 1, upper=np.inf)
+    found = greedy(as_kind(kind, X), r, f"l{p}")
     assert_close(found, paper_greedy(dense, r, p, scale), 1e-10)
 
 

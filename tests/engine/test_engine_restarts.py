@@ -7,10 +7,12 @@ from engine_problems import KINDS, LOSSES, as_kind, documents, naive_objective, 
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import init, kernels, losses, restarts, similarity
+from odsymnmf import kernels, similarity
 from odsymnmf.datasets import cliques, flip
+from odsymnmf.engine import growing, restarts, starts
+from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.run import Run
 from odsymnmf.metrics import membership_accuracy
-from odsymnmf.solver import Run
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 
@@ -22,28 +24,36 @@ def noisy_cliques(groups, noise, seed):
 
 def after_one_round(A, H, loss, diagonal, upper=np.inf):
     A = similarity.as_similarity(A)
-    measure = losses.L1(A, upper) if loss == "l1" else losses.L2(A, upper, diagonal == "fit")
+    measure = make_loss(loss, A, upper, diagonal=diagonal)
     tried = []
     run = Run(
         measure,
         H.astype(A.dtype),
         max_iter=1,
         tol=0.0,
+        rounds=1,
         callback=lambda state: tried.append((state.column, state.objective)) and False,
     )
-    restarts._one_round(run, np.full(H.shape[1], np.inf))
+    one_round(run)
     return run, tried
+
+
+def one_round(run):
+    """A round of restarts, without sweeps."""
+    run.state.round = 0
+    assert run._begin_round()
+    while run.state.queue is not None:
+        run._try_column()
 
 
 def check_kept_sums(run, close):
     """What the loss keeps of H is what it would compute anew."""
-    kept = vars(run.loss).copy()
-    run.loss.refresh(run.H)
-    for name in ("_D", "_W", "_Z"):
-        if name in kept:
-            np.testing.assert_allclose(kept[name], getattr(run.loss, name), rtol=close, atol=close)
-    if "_held" in kept:
-        assert kept["_held"][run.H.any(axis=1)].all()
+    kept, H = run._sums.state(), run.state.H
+    fresh = run.loss.sums(H).state()
+    for name in kept.keys() & {"D", "W", "Z"}:
+        np.testing.assert_allclose(kept[name], fresh[name], rtol=close, atol=close)
+    if "held" in kept:
+        assert kept["held"][H.any(axis=1)].all()
 
 
 @EACH_LOSS
@@ -61,10 +71,10 @@ def test_a_round_is_that_of_the_oracle(loss, diagonal, form):
         H = np.minimum(H, upper)
         run, tried = after_one_round(form(A), H, loss, diagonal, upper)
         expected, columns = restarts_oracle.one_round(A, H, loss, diagonal, upper)
-        np.testing.assert_allclose(run.H, expected, rtol=0, atol=1e-8)
-        np.testing.assert_array_equal(run.complete, run.H)
+        np.testing.assert_allclose(run.state.H, expected, rtol=0, atol=1e-8)
+        np.testing.assert_array_equal(run.state.complete, run.state.H)
         assert run.objective == pytest.approx(naive_objective(A, expected, loss, diagonal))
-        assert len(run.restarts) == len(columns)
+        assert len(run.state.restarts) == len(columns)
         assert [j for j, _ in tried] == restarts_oracle.order(H)
         accepted += len(columns)
     assert accepted > 20
@@ -80,14 +90,14 @@ def test_each_kind_of_input(loss, diagonal, kind, dtype):
     H[:, 1] = H[:, 0]
     H[:, 2] = 0
     run, _ = after_one_round(as_kind(kind, X), H, loss, diagonal)
-    assert run.restarts
+    assert run.state.restarts
     close = 1e-9 if dtype == np.float64 else 1e-3
-    value = naive_objective(A, run.H, loss, diagonal)
+    value = naive_objective(A, run.state.H, loss, diagonal)
     assert run.objective == pytest.approx(value, rel=close)
-    assert (np.array(run.falls) > 0).all()
+    assert (np.array(run.state.decreases) > 0).all()
     if dtype == np.float64:
         same, _ = after_one_round(as_kind("dense", X), H, loss, diagonal)
-        np.testing.assert_allclose(run.H, same.H, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(run.state.H, same.state.H, rtol=0, atol=1e-7)
     check_kept_sums(run, close)
 
 
@@ -97,10 +107,10 @@ def test_a_refused_trial_leaves_no_trace(loss, diagonal):
         X = documents(3)
         found = quiet(as_kind(kind, X), 3, loss=loss, diagonal=diagonal, restarts=20, tol=1e-8)
         run, _ = after_one_round(as_kind(kind, X), found.H, loss, diagonal)
-        again, tried = after_one_round(as_kind(kind, X), run.H, loss, diagonal)
-        if not again.restarts:
-            np.testing.assert_array_equal(again.H, run.H)
-            np.testing.assert_array_equal(again.complete, run.H)
+        again, tried = after_one_round(as_kind(kind, X), run.state.H, loss, diagonal)
+        if not again.state.restarts:
+            np.testing.assert_array_equal(again.state.H, run.state.H)
+            np.testing.assert_array_equal(again.state.complete, run.state.H)
         check_kept_sums(again, 1e-9)
         assert len(tried) == 3
 
@@ -108,19 +118,20 @@ def test_a_refused_trial_leaves_no_trace(loss, diagonal):
 def test_a_refused_column_waits_until_the_objective_has_fallen_as_much():
     A, seen = as_kind("dense", documents(3)), []
     run, _ = after_one_round(A, np.random.default_rng(0).random((len(A), 3)), "l1", "ignore")
-    below = np.full(3, np.inf)
+    below = run.state.below = np.full(3, np.inf)
     run.callback = lambda state: seen.append(state.column) and False
     while np.isinf(below).any():
-        restarts._one_round(run, below)
+        one_round(run)
     worst, middle, _ = np.sort(below)
     assert worst < middle < run.objective
-    run._objective = (worst + middle) / 2  # as if others had brought f down
+    run.state.objective = (worst + middle) / 2  # as if others had brought f down
+    run.state.below = below.copy()
     seen.clear()
-    restarts._one_round(run, below.copy())
+    one_round(run)
     assert sorted(seen) == sorted(np.argsort(below)[1:])
     seen.clear()
-    run._objective = np.inf
-    restarts._one_round(run, below)
+    run.state.objective, run.state.below = np.inf, below
+    one_round(run)
     assert seen == []
 
 
@@ -130,7 +141,7 @@ def test_worth_is_what_the_objective_says(loss, diagonal):
     A = symmetric(rng.standard_normal((9, 9))) + np.diag(rng.random(9))
     H = rng.random((9, 3)) * (rng.random((9, 3)) < 0.7)
     S = similarity.as_similarity(sparse.csr_array(A))
-    measure = losses.L1(S, np.inf) if loss == "l1" else losses.L2(S, np.inf, diagonal == "fit")
+    measure = make_loss(loss, S, np.inf, diagonal=diagonal)
     for j in range(3):
         without = H.copy()
         without[:, j] = 0
@@ -277,7 +288,7 @@ def test_a_random_start_recovers_noisy_cliques(groups):
 
 def test_restarts_help_the_greedy_start_at_20_percent_noise(monkeypatch):
     # with the paper's self-similarity; a larger one leaves the greedy start less to mend
-    monkeypatch.setattr(init, "SELF_SIMILARITY", 1.0)
+    monkeypatch.setattr(growing, "SELF_SIMILARITY", 1.0)
     gains = []
     for seed in range(30):
         A, truth = noisy_cliques(10, 0.2, seed)
@@ -293,10 +304,10 @@ def test_restarts_help_the_greedy_start_at_20_percent_noise(monkeypatch):
 def test_the_start_from_l2(kind):
     A = as_kind(kind, documents(2))
     found = quiet(A, 3, loss="l1", init="l2", max_iter=50, restarts=0)
-    H = quiet(A, 3, loss="l2", max_iter=50).H
+    H = quiet(A, 3, loss="l2").H
     same = quiet(A, 3, loss="l1", init=H, max_iter=50, restarts=0)
     np.testing.assert_allclose(found.H, same.H, atol=1e-6)
-    with pytest.raises(ValueError, match='init="l2" is a start for loss="l1"'):
+    with pytest.raises(ValueError, match="init='l2' starts from the fit of that loss"):
         od.factorize(A, 3, init="l2")
 
 
@@ -308,8 +319,8 @@ def test_nndsvd_is_that_of_scikit_learn(kind):
     X += 0.1 * np.random.default_rng(0).random(X.shape)
     A = as_kind(kind, X)
     S = similarity.as_similarity(A)
-    found = init.nndsvd(S, 3, np.random.RandomState(0))
+    found = starts.nndsvd(make_loss("l2", S, np.inf), 3, np.random.RandomState(0))
     dense = symmetric(X @ X.T)
     W, H = _initialize_nmf(dense, 3, init="nndsvd", random_state=0)
     np.testing.assert_allclose(W, H.T, atol=1e-5)
-    np.testing.assert_allclose(found, init.scaled(S, W), atol=1e-4)
+    np.testing.assert_allclose(found, starts.fitted(S, W), atol=1e-4)

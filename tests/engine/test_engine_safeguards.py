@@ -19,8 +19,9 @@ from engine_problems import (
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import losses, similarity
-from odsymnmf.losses import tidy
+from odsymnmf import similarity
+from odsymnmf.engine.losses import make_loss, tidy
+from odsymnmf.engine.run import Run
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 
 FORMS = [np.asarray, sparse.csr_array]
@@ -102,18 +103,23 @@ def test_sums_that_shrink(form):
 @pytest.mark.parametrize("diagonal", ["ignore", "fit"])
 def test_running_sums_stay_true(kind, diagonal):
     A = similarity.as_similarity(as_kind(kind, documents(3)))
-    measure = losses.L2(A, np.inf, diagonal == "fit")
-    H = 100 * np.random.default_rng(0).random((40, 5))  # falls by a lot in the first sweep
+    measure = make_loss("l2", A, np.inf, diagonal=diagonal)
+    H = 100 * np.random.default_rng(0).random((40, 5))  # decreases by a lot in the first sweep
+    sums, items = measure.sums(H), np.arange(40)
     for _ in range(9):
-        measure.sweep(H)
-        np.testing.assert_allclose(measure._D, H.T @ H, rtol=0, atol=1e-9)
+        measure.sweep(H, sums, items)
+        kept = sums.state()
+        np.testing.assert_allclose(kept["D"], H.T @ H, rtol=0, atol=1e-9)
         if isinstance(A, similarity.Gram):
-            np.testing.assert_allclose(measure._Z, A.X.T @ H, rtol=0, atol=1e-9)
-    first = measure._D
-    for _ in range(2):
-        measure.sweep(H)
-    assert measure._D is not first, "every now and then they are computed anew"
-    np.testing.assert_allclose(measure._D, H.T @ H, rtol=0, atol=1e-13 * H.max() ** 2)
+            np.testing.assert_allclose(kept["Z"], A.X.T @ H, rtol=0, atol=1e-9)
+
+
+def test_running_sums_are_computed_anew_every_now_and_then(monkeypatch):
+    measure, made = make_loss("l2", similarity.as_similarity(np.ones((9, 9))), np.inf), []
+    original = type(measure).sums
+    monkeypatch.setattr(type(measure), "sums", lambda *a: made.append(a) or original(*a))
+    Run(measure, np.random.default_rng(0).random((9, 3)), max_iter=25, tol=-1.0).complete()
+    assert len(made) == 3
 
 
 # --- dead columns and dust -------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from engine_problems import LOSSES, STARTS, documents, naive_objective, quiet, symmetric
+from engine_problems import LOSSES, STARTS, documents, greedy, naive_objective, quiet, symmetric
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import init as starts
 from odsymnmf import similarity
+from odsymnmf.engine import starts
+from odsymnmf.engine.losses import make_loss
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_array, "coo": sparse.coo_matrix}
 EACH_FORM = pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -72,10 +73,7 @@ def test_the_greedy_start_follows_the_items(form, loss):
     # Nothing ties in generic data, so the order of the items has no say.
     A = generic(2)
     order, B = permuted(A)
-    H, P = (
-        starts.greedy(similarity.as_similarity(FORMS[form](M)), 3, l1=loss == "l1", upper=np.inf)
-        for M in (A, B)
-    )
+    H, P = (greedy(FORMS[form](M), 3, loss) for M in (A, B))
     np.testing.assert_allclose(P, H[order], rtol=1e-10)
 
 
@@ -83,7 +81,9 @@ def test_the_greedy_start_follows_the_items(form, loss):
 def test_the_zero_start_follows_the_items(loss):
     A = generic(2)
     order, B = permuted(A)
-    H, P = (starts.zero(similarity.as_similarity(M), 4) for M in (A, B))
+    H, P = (
+        starts.lone_items(make_loss("l2", similarity.as_similarity(M), np.inf), 4) for M in (A, B)
+    )
     np.testing.assert_array_equal(P, H[order])
 
 

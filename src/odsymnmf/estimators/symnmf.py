@@ -2,15 +2,16 @@
 
 from typing import Any, Literal
 
-from odsymnmf.estimators.base import Affinity, Estimator
+from odsymnmf.estimators.affinity import Affinity
+from odsymnmf.estimators.odsymnmf import ODSymNMF
 from odsymnmf.random_state import RandomState
 
 
-class SymNMF(Estimator):
+class SymNMF(ODSymNMF):
     """Cluster the items behind similarities, self-similarities included: symmetric NMF.
 
     Find memberships H >= 0 (n_samples x n_clusters) that minimise
-    sum_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,
+    sum_ij w_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,
     which leaves out the terms i = j: self-similarities that mean nothing pull H away from the
     rest.
 
@@ -28,25 +29,30 @@ class SymNMF(Estimator):
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2"} or array of shape \
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of shape \
             (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2",
-        of `ODSymNMF` with ``loss="l1"`` only, is the l2 fit from the greedy start.
+        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
+        and "mixed" are the fits of these losses from the greedy start, for another loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
-        Most sweeps of a start; a sweep updates every entry of H once.
+        Largest number of sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
     upper : float, default=None
         Upper bound on the entries of H, for new items too.
     restarts : int, default=None
-        Most rounds in which every column is built anew, and kept if that lowers the objective.
-        None means 10 for ``loss="l1"`` (it ends when a round changes nothing), else 0.
+        Largest number of rounds in which every column is built anew, and kept if that lowers the
+        objective.
+        None means 10 for the losses "l1" and "mixed" (it ends when a round changes nothing), else
+        0.
     normalize : {"degree"}, default=None
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others.
+    zero_weight : float, default=1.0
+        What a pair weighs that a sparse A does not store; less than 1 leaves fewer items of a
+        sparse graph unassigned.
     gamma : float, default=None
         For ``affinity="rbf"``; None means 1 / n_features.
     n_neighbors : int, default=10
@@ -76,6 +82,8 @@ class SymNMF(Estimator):
         Which entries of ``history_`` follow an accepted restart.
     n_iter_ : int
         Number of sweeps of the best start.
+    status_ : {"converged", "max_iter", "stopped", "interrupted"}
+        Why the best start ended.
     converged_ : bool
         Whether the best start reached ``tol``.
     n_features_in_ : int
@@ -110,23 +118,27 @@ class SymNMF(Estimator):
         upper: float | None = None,
         restarts: int | None = None,
         normalize: Literal["degree"] | None = None,
+        zero_weight: float = 1.0,
         gamma: float | None = None,
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
     ):
-        self.n_clusters = n_clusters
-        self.affinity = affinity
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.upper = upper
-        self.restarts = restarts
-        self.normalize = normalize
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        super().__init__(
+            n_clusters,
+            affinity=affinity,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            upper=upper,
+            restarts=restarts,
+            normalize=normalize,
+            zero_weight=zero_weight,
+            gamma=gamma,
+            n_neighbors=n_neighbors,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )

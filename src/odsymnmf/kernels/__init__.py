@@ -9,9 +9,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from odsymnmf.kernels import checks, greedy, l1, l2, rows, symnmf, weighted_median
+    from odsymnmf.kernels import (
+        checks,
+        greedy,
+        l1,
+        l2,
+        mixed,
+        pairs,
+        sources,
+        symnmf,
+        weighted_median,
+        weights,
+    )
 
-__all__ = ["checks", "greedy", "l1", "l2", "rows", "symnmf", "weighted_median"]
+__all__ = [
+    "checks",
+    "greedy",
+    "l1",
+    "l2",
+    "mixed",
+    "pairs",
+    "sources",
+    "symnmf",
+    "weighted_median",
+    "weights",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

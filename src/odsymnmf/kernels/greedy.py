@@ -6,27 +6,44 @@ as they are long. ``total`` holds (sum h, sum h^2). A has a virtual diagonal of 
 self-similarity; no stored diagonal is read.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
-from odsymnmf.kernels.l1 import ROUNDING, TIE
+from odsymnmf.kernels.rounding import DUST, TIE
 from odsymnmf.kernels.weighted_median import select
 
 
+class Column(NamedTuple):
+    """A column that is being built; its first entry is ``first``. The rest is workspace."""
+
+    h: Any
+    sums: Any
+    total: Any
+    first: float
+    points: Any
+    weights: Any
+
+
 @part
-def _l2_value(k, start, stop, indices, data, H, h, sums, total):
+def _l2_value(k, q, rows, H, column):
+    h, sums, data, indices = column.h, column.sums, rows.data, rows.indices
     b = 0.0
-    for p in range(start, stop):
+    for p in range(rows.indptr[q], rows.indptr[q + 1]):
         b += data[p] * h[indices[p]]
-    rounding = ROUNDING * b
+    rounding = DUST * b
     for t in range(len(sums)):
         b -= sums[t] * H[k, t]
-    return b / total[1] if b > max(0.0, rounding) else 0.0
+    return b / column.total[1] if b > max(0.0, rounding) else 0.0
 
 
 @part
-def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights):
-    half = 0.5 * total[0] * (1.0 + TIE)
+def _l1_value(k, q, rows, H, column):
+    h, sums, data, indices = column.h, column.sums, rows.data, rows.indices
+    points, weights = column.points, column.weights
+    start, stop = rows.indptr[q], rows.indptr[q + 1]
+    half = 0.5 * column.total[0] * (1.0 + TIE)
     nearby = 0.0
     for p in range(start, stop):
         nearby += h[indices[p]] if data[p] > 0.0 else 0.0
@@ -39,7 +56,7 @@ def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
             b = data[p] + 0.0
             for t in range(len(sums)):
                 b -= H[i, t] * H[k, t]
-            if b > ROUNDING * data[p]:
+            if b > DUST * data[p]:
                 points[count] = b / h[i]
                 weights[count] = h[i]
                 P += weights[count]
@@ -48,7 +65,8 @@ def _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
 
 
 @part
-def _put(k, x, upper, H, h, sums, total):
+def _put(k, x, upper, H, column):
+    h, sums, total = column.h, column.sums, column.total
     if x > 0.0:
         h[k] = min(x, upper)
         x = np.float64(h[k])
@@ -59,29 +77,26 @@ def _put(k, x, upper, H, h, sums, total):
 
 
 @kernel
-def place_l2(items, rows, indptr, indices, data, H, h, sums, total, first, upper):
+def place_l2(items, rows, H, column, upper):
     """Set h_k for each item k in turn, best for the entries set before it.
 
-    Row ``rows[p]`` of (indptr, indices, data) is the row of item ``items[p]``. The first entry
-    of a column is ``first``.
+    Row ``rows.which[p]`` is the row of item ``items[p]``.
     """
     for p in range(len(items)):
-        k, start, stop = items[p], indptr[rows[p]], indptr[rows[p] + 1]
-        x = first
-        if total[1] > 0.0:
-            x = _l2_value(k, start, stop, indices, data, H, h, sums, total)
-        _put(k, x, upper, H, h, sums, total)
+        k, x = items[p], column.first
+        if column.total[1] > 0.0:
+            x = _l2_value(k, rows.which[p], rows, H, column)
+        _put(k, x, upper, H, column)
 
 
 @kernel
-def place_l1(items, rows, indptr, indices, data, H, h, sums, total, first, upper, points, weights):
-    """As `place_l2`; ``points`` and ``weights`` are room for a row's breakpoints."""
+def place_l1(items, rows, H, column, upper):
+    """As `place_l2`, for absolute errors."""
     for p in range(len(items)):
-        k, start, stop = items[p], indptr[rows[p]], indptr[rows[p] + 1]
-        x = first
-        if total[1] > 0.0:
-            x = _l1_value(k, start, stop, indices, data, H, h, sums, total, points, weights)
-        _put(k, x, upper, H, h, sums, total)
+        k, x = items[p], column.first
+        if column.total[1] > 0.0:
+            x = _l1_value(k, rows.which[p], rows, H, column)
+        _put(k, x, upper, H, column)
 
 
 @kernel

@@ -1,58 +1,125 @@
 """l1: one row of H after another, every entry a weighted median over the neighbours.
 
-Entry (k, l) minimises sum_{i != k} |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
+Entry (k, l) minimises sum_{i != k} w_ik |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
 b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 0, so only
 neighbours with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
-zero. T = W_l - H_kl is the weight in all, with W_l = sum_i H_il. Neighbours with no entry at all
-(not ``held``, a byte each) have no weight anywhere; l1 leaves many items so.
+zero. T = sum_{i != k} w_ik H_il is the weight in all: w0 (W_l - H_kl) with W_l = sum_i H_il, plus
+what the exceptions differ by. Neighbours with no entry at all (not ``held``, a byte each) have no
+weight anywhere; l1 leaves many items so.
 
 While row k is worked on, rho_i = A_ik - h_k . h_i is kept for its neighbours: b_i = rho_i +
 a_i x, and the sign of rho_i tells on which side of x the breakpoint lies. A fitted pair has
 rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry of its own.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part, summing
+from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TIE
+from odsymnmf.kernels.sources import add_rows
 from odsymnmf.kernels.weighted_median import select
+from odsymnmf.kernels.weights import exact_sum
 
-# As in l2: a leave-one-out sum this far below its running sum is recomputed.
-CANCELLED = 1e-4
-# Weights this close to half of the total are a tie, which goes to the smaller minimiser.
-TIE = 1e-12
-# Residuals below this fraction of A_ik are rounding.
-ROUNDING = 1e-14
 # Where the breakpoints within reach weigh too little, those within so many times it are tried.
 FURTHER = 4.0
 
 
+class Rows(NamedTuple):
+    """Rows of A: row which[p] of the CSR triple is the row of the p-th item asked for."""
+
+    which: Any
+    indptr: Any
+    indices: Any
+    data: Any
+
+
+class Sums(NamedTuple):
+    """What sweeps keep up to date: W_l = sum_i H_il, the largest it has been, who has entries."""
+
+    W: Any
+    peak: Any
+    held: Any
+
+
+class Room(NamedTuple):
+    """Workspace: for each neighbour, for each column, and a[c, j] for a column and a neighbour."""
+
+    near: Any
+    value: Any
+    weight: Any
+    rho: Any
+    points: Any
+    weights: Any
+    picked: Any
+    a: Any
+    wa: Any
+    S: Any
+    T: Any
+    half: Any
+    reach: Any
+    step: Any
+    columns: Any
+
+
+def workspace(rows: Rows, weighted: bool, r: int) -> Room:
+    """Return room for the longest of the rows, and r columns."""
+    m = int((rows.indptr[rows.which + 1] - rows.indptr[rows.which]).max(initial=0)) + 1
+    value, weight, rho, points, weights = (np.empty(m) for _ in range(5))
+    S, T, half, step = (np.empty(r) for _ in range(4))
+    near, picked = np.empty(m, dtype=rows.indices.dtype), np.empty(m, dtype=np.int64)
+    a, columns = np.empty((r, m)), np.empty(r + 1, dtype=np.int64)
+    wa = np.empty((r, m)) if weighted else a  # w_i a_i
+    return Room(
+        near,
+        value,
+        weight,
+        rho,
+        points,
+        weights,
+        picked,
+        a,
+        wa,
+        S,
+        T,
+        half,
+        np.zeros(r),
+        step,
+        columns,
+    )
+
+
 @part
-def _entry(x, half, reach, m, a, value, rho, points, weights, picked):
+def _entry(x, half, reach, m, a, wa, room):
     """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
     signs of rho shows whether x is it already, and if not, on which side it lies. Only the
     breakpoints on that side within ``reach`` of x are looked at, more if these weigh too little.
     """
-    above, at = _weight_above_and_at(m, a, rho)
+    rho = room.rho
+    above, at = _weight_above_and_at(m, wa, rho)
     if above <= half and (x == 0.0 or above + at > half):
         return x
     up = above > half
     while True:
-        count, weight = _within(reach, up, x, m, a, value, rho, points, weights, picked)
+        count, weight = _within(reach, up, x, m, a, wa, room)
         heavier = above if up else above + at + weight
         if above - weight <= half if up else heavier > half or reach > x:
             break
         reach *= FURTHER
-    return select(points, weights, count, heavier - half) if heavier > half else 0.0
+    return select(room.points, room.weights, count, heavier - half) if heavier > half else 0.0
 
 
 @part
-def _within(reach, up, x, m, a, value, rho, points, weights, picked):
+def _within(reach, up, x, m, a, wa, room):
     """List the positive breakpoints above or below x by at most ``reach``, and their weights.
 
     Return how many there are and what they weigh.
     """
+    value, rho, picked = room.value, room.rho, room.picked
+    points, weights = room.points, room.weights
     side = 1.0 if up else -1.0
     found = np.int64(0)
     for j in range(m):
@@ -62,21 +129,21 @@ def _within(reach, up, x, m, a, value, rho, points, weights, picked):
     count, weight = np.int64(0), 0.0
     for j in picked[:found]:
         b = rho[j] + a[j] * x
-        if b > ROUNDING * value[j]:
+        if b > DUST * value[j]:
             points[count] = b / a[j]
-            weights[count] = a[j]
-            weight += a[j]
+            weights[count] = wa[j]
+            weight += wa[j]
             count += 1
     return count, weight
 
 
 @summing
-def _weight_above_and_at(m, a, rho):
+def _weight_above_and_at(m, wa, rho):
     """Return the weight where rho > 0 and where rho = 0."""
     above, at = 0.0, 0.0
     for j in range(m):
-        above += a[j] if rho[j] > 0.0 else 0.0
-        at += a[j] if rho[j] == 0.0 else 0.0
+        above += wa[j] if rho[j] > 0.0 else 0.0
+        at += wa[j] if rho[j] == 0.0 else 0.0
     return above, at
 
 
@@ -91,49 +158,63 @@ def _column_sum(k, l, H):
 
 
 @part
-def _positive_neighbours(start, stop, indices, data, held, near, value):
+def positive_neighbours(q, rows, weight, held, room):
     """List the neighbours with A_ik > 0 and some a_i > 0; return how many."""
+    indices, data = rows.indices, rows.data
+    near, value, kept = room.near, room.value, room.weight
     m = np.int64(0)
-    for j in range(start, stop):
+    for j in range(rows.indptr[q], rows.indptr[q + 1]):
         near[m] = indices[j]
         value[m] = data[j]
+        kept[m] = 1.0 if weight is None else weight[j]
         m += (data[j] > 0.0) & held[indices[j]]
     return m
 
 
 @part
-def _weight_nearby(S, m, near, H):
-    """Set S_l = sum of H_il over the neighbours i: no positive breakpoint weighs more."""
-    r = len(S)
-    for l in range(r):
-        S[l] = 0.0
-    j = 0
-    while j + 4 <= m:
-        i0, i1, i2, i3 = near[j], near[j + 1], near[j + 2], near[j + 3]
-        for l in range(r):
-            S[l] = (((S[l] + H[i0, l]) + H[i1, l]) + H[i2, l]) + H[i3, l]
-        j += 4
-    while j < m:
-        for l in range(r):
-            S[l] += H[near[j], l]
-        j += 1
+def totals(k, q, exceptions, w0, H, sums, room):
+    """Set T_l, the weight of all pairs of item k in column l, and half of it."""
+    W, peak, T, half = sums.W, sums.peak, room.T, room.half
+    if exceptions is not None:
+        for l in range(len(T)):
+            T[l] = 0.0
+        first, last = exceptions.indptr[q], exceptions.indptr[q + 1]
+        add_rows(T, exceptions.indices, exceptions.v, first, last, H)
+    for l in range(len(T)):
+        t = W[l] - H[k, l]
+        if t < CANCELLED * peak[l]:
+            t = peak[l] = _column_sum(k, l, H)
+            W[l] = t + H[k, l]
+        if exceptions is None:
+            T[l] = t
+        else:
+            T[l] += w0 * t
+            if T[l] < CANCELLED * w0 * t:
+                T[l] = exact_sum(exceptions, q, k, l, w0, H, 1)
+        half[l] = 0.5 * T[l] * (1.0 + TIE)
 
 
 @part
-def _gather(columns, count, m, near, H, a):
-    """Set a[c] to the entries of the neighbours in the c-th of the columns."""
+def gather_columns(count, m, weight, H, room):
+    """Set a[c] to the entries of the neighbours in the c-th of the columns, wa[c] to w_i a_i."""
+    a, wa, near, columns = room.a, room.wa, room.near, room.columns
     for c in range(count):
         for j in range(m):
             a[c, j] = H[near[j], columns[c]]
+        if weight is not None:
+            kept = room.weight
+            for j in range(m):
+                wa[c, j] = kept[j] * a[c, j]
 
 
 @part
-def _residuals(h, columns, count, m, a, value, rho):
-    """Set rho_i = A_ik - h_k . h_i, where h_k is zero but in the given columns."""
+def residuals(h, count, m, room):
+    """Set rho_i = A_ik - h_k . h_i, where h_k is zero but in the listed columns."""
+    rho, value, a = room.rho, room.value, room.a
     for j in range(m):
         rho[j] = value[j]
     for c in range(count):
-        x = h[columns[c]]
+        x = h[room.columns[c]]
         if x != 0.0:
             for j in range(m):
                 rho[j] -= x * a[c, j]
@@ -143,95 +224,154 @@ def _residuals(h, columns, count, m, a, value, rho):
 
 @part
 def _cut(rho, value):
-    return rho if abs(rho) > ROUNDING * value else 0.0
+    return rho if abs(rho) > DUST * value else 0.0
 
 
 @summing
-def _move(step, m, a, value, rho):
-    """rho_i -= step a_i; return by how much sum of max(rho_i, 0) fell."""
-    fall = 0.0
+def move(step, m, a, value, rho, weight):
+    """rho_i -= step a_i; return by how much sum of w_i max(rho_i, 0) decreased."""
+    decrease = 0.0
     for j in range(m):
         before = rho[j]
         after = _cut(before - step * a[j], value[j])
-        fall += (before if before > 0.0 else 0.0) - (after if after > 0.0 else 0.0)
+        change = (before if before > 0.0 else 0.0) - (after if after > 0.0 else 0.0)
+        decrease += change if weight is None else weight[j] * change
         rho[j] = after
-    return fall
+    return decrease
 
 
-@kernel
-def sweep(items, rows, indptr, indices, data, H, W, held, peak, upper, empty):
-    """Sweep the given items; row ``rows[p]`` of the CSR triple is the row of ``items[p]``.
-
-    Return the fall of the objective and the largest change of an entry. An entry whose column
-    is zero elsewhere has no influence; it becomes ``empty``.
-    """
-    r = H.shape[1]
-    longest = 0
-    for q in rows:
-        longest = max(longest, indptr[q + 1] - indptr[q])
-    near = np.empty(longest + 1, dtype=indices.dtype)
-    value, rho, a = np.empty(longest + 1), np.empty(longest + 1), np.empty((r, longest + 1))
-    points, weights = np.empty(longest + 1), np.empty(longest + 1)
-    S, T, half, reach = np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    picked, columns = np.empty(longest + 1, dtype=np.int64), np.empty(r + 1, dtype=np.int64)
-    fall, largest = 0.0, 0.0
-    for l in range(r):
+@part
+def begin(sums, room):
+    """Note the largest sums, and forget how long the last steps were."""
+    W, peak, reach = sums.W, sums.peak, room.reach
+    for l in range(len(W)):
         peak[l] = max(peak[l], W[l])
         reach[l] = 0.0
-    for p in range(len(items)):
-        k, q = items[p], rows[p]
-        m = _positive_neighbours(indptr[q], indptr[q + 1], indices, data, held, near, value)
-        _weight_nearby(S, m, near, H)
-        count = np.int64(0)
-        for l in range(r):
-            T[l] = W[l] - H[k, l]
-            if T[l] < CANCELLED * peak[l]:
-                T[l] = peak[l] = _column_sum(k, l, H)
-                W[l] = T[l] + H[k, l]
-            half[l] = 0.5 * T[l] * (1.0 + TIE)
-            columns[count] = l
-            count += (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
-        if count == 0:
-            continue
-        _gather(columns, count, m, near, H, a)
-        _residuals(H[k], columns, count, m, a, value, rho)
-        for c in range(count):
-            l = columns[c]
-            old = H[k, l]
-            if T[l] <= 0.0:
-                H[k, l] = empty
-            elif S[l] <= half[l]:
-                H[k, l] = 0.0
+
+
+@part
+def _update(count, sums, room):
+    """W += the steps of the entries that were looked at."""
+    W, columns, steps = sums.W, room.columns, room.step
+    for c in range(count):
+        W[columns[c]] += steps[c]
+
+
+@part
+def _row(k, q, own_row, rows, weight, exceptions, w0, H, sums, room, upper, empty, out, o):
+    """Bring the entries of row k to their optimum in turn, and write them to out[o].
+
+    Row q of ``rows`` and row ``own_row`` of the exceptions is that of the item. Return how many
+    entries were looked at (their columns and changes are listed in the workspace), the decrease of
+    the objective and the largest change.
+    """
+    columns, reach, steps = room.columns, room.reach, room.step
+    S, T, half = room.S, room.T, room.half
+    m = positive_neighbours(q, rows, weight, sums.held, room)
+    for l in range(len(S)):
+        S[l] = 0.0
+    # No positive breakpoints weigh more than S.
+    add_rows(S, room.near, room.weight, 0, m, H)
+    totals(k, own_row, exceptions, w0, H, sums, room)
+    count = np.int64(0)
+    for l in range(len(S)):
+        columns[count] = l
+        count += (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
+    decrease, largest = 0.0, 0.0
+    if count > 0:
+        gather_columns(count, m, weight, H, room)
+        residuals(H[k], count, m, room)
+    for c in range(count):
+        l = columns[c]
+        old = H[k, l]
+        new = 0.0
+        if T[l] <= 0.0:
+            new = empty
+        elif S[l] > half[l]:
+            far = reach[l] if reach[l] > 0.0 else T[l]
+            new = min(_entry(old, half[l], far, m, room.a[c], room.wa[c], room), upper)
+        out[o, l] = new
+        step = out[o, l] - old
+        steps[c] = step
+        if step != 0.0:
+            if weight is None:
+                moved = move(step, m, room.a[c], room.value, room.rho, None)
             else:
-                far = reach[l] if reach[l] > 0.0 else T[l]
-                x = _entry(old, half[l], far, m, a[c], value, rho, points, weights, picked)
-                H[k, l] = min(x, upper)
-            step = H[k, l] - old
-            if step != 0.0:
-                held[k] = True
-                W[l] += step
-                fall += 2.0 * (2.0 * _move(step, m, a[c], value, rho) - step * T[l])
-                largest = max(largest, abs(step))
-                reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
-    return fall, largest
+                moved = move(step, m, room.a[c], room.value, room.rho, room.weight)
+            decrease += 2.0 * (2.0 * moved - step * T[l])
+            largest = max(largest, abs(step))
+            reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
+    return count, decrease, largest
 
 
 @kernel
-def stored_error(items, rows, indptr, indices, data, H):
+def sweep(items, rows, weight, exceptions, w0, H, sums, room, upper, empty):
+    """Bring the rows of the items in H to their optimum in turn, and the sums with them.
+
+    ``weight`` is what the stored pairs of ``rows`` weigh, None if each weighs one. Return the
+    decrease of the objective and the largest change of an entry. An entry whose column is zero
+    elsewhere has no influence; it becomes ``empty``.
+    """
+    total, furthest = 0.0, 0.0
+    begin(sums, room)
+    for p in range(len(items)):
+        k, q = items[p], rows.which[p]
+        count, decrease, largest = _row(
+            k, q, k, rows, weight, exceptions, w0, H, sums, room, upper, empty, H, k
+        )
+        total += decrease
+        furthest = max(furthest, largest)
+        if largest > 0.0:
+            held = sums.held
+            held[k] = True
+            _update(count, sums, room)
+    return total, furthest
+
+
+@kernel
+def solve(rows, weight, exceptions, w0, H, sums, others, room, upper, passes, X):
+    """Improve each row of X against rows of H that stay, entry by entry, until none moves.
+
+    Row p of ``rows`` holds the similarities of row p of X to the rows of H but the last, which is
+    room to work in; ``others`` holds the sums of the columns of the others.
+    """
+    n, W, peak = len(H) - 1, sums.W, sums.peak
+    for p in range(len(X)):
+        for l in range(len(others)):
+            H[n, l] = X[p, l]
+            W[l] = others[l] + X[p, l]
+            peak[l] = 0.0
+        for _ in range(passes):
+            largest, top = 0.0, 0.0
+            begin(sums, room)
+            count, _, largest = _row(
+                n, p, p, rows, weight, exceptions, w0, H, sums, room, upper, 0.0, H, n
+            )
+            _update(count, sums, room)
+            for l in range(len(others)):
+                top = max(top, H[n, l])
+            if largest <= ROUNDING * top:
+                break
+        for l in range(len(others)):
+            X[p, l] = H[n, l]
+
+
+@kernel
+def stored_error(items, rows, H):
     """Return sum of |A_ij - p_ij| - p_ij over the stored pairs of the items, p_ij = h_i . h_j."""
     total = 0.0
     for b in range(len(items)):
-        i = items[b]
-        for j in range(indptr[rows[b]], indptr[rows[b] + 1]):
+        i, q = items[b], rows.which[b]
+        for j in range(rows.indptr[q], rows.indptr[q + 1]):
             p = 0.0
             for l in range(H.shape[1]):
-                p += H[i, l] * H[indices[j], l]
-            total += abs(data[j] - p) - p
+                p += np.float64(H[i, l]) * H[rows.indices[j], l]
+            total += abs(rows.data[j] - p) - p
     return total
 
 
 @summing
-def stored_gain(items, rows, indptr, indices, data, j, H):
+def stored_gain(items, rows, j, H):
     """Return what column j adds on the stored pairs of the items, were it zero on all others.
 
     That is the sum of |R_ik| - |R_ik - x| + x, where x = H_ij H_kj and R is A minus the other
@@ -239,12 +379,12 @@ def stored_gain(items, rows, indptr, indices, data, j, H):
     """
     total = 0.0
     for b in range(len(items)):
-        i = items[b]
-        for p in range(indptr[rows[b]], indptr[rows[b] + 1]):
-            k = indices[p]
+        i, q = items[b], rows.which[b]
+        for p in range(rows.indptr[q], rows.indptr[q + 1]):
+            k = rows.indices[p]
             x = np.float64(H[i, j]) * H[k, j]
             if x > 0.0:
-                error = np.float64(data[p])
+                error = np.float64(rows.data[p])
                 for t in range(H.shape[1]):
                     error -= np.float64(H[i, t]) * H[k, t]
                 total += abs(error + x) - abs(error) + x

@@ -6,7 +6,7 @@ from odsymnmf.kernels.compile import kernel, part
 
 
 @part
-def _pivot(points, low, high):
+def pivot_of(points, low, high):
     """Return the median of three points."""
     a, b, c = points[low], points[(low + high) // 2], points[high - 1]
     if a > b:
@@ -24,7 +24,7 @@ def select(points, weights, m, target):
     # A plain 0 would be compiled once as a constant and once more as a number.
     low, high, reached = np.int64(0), m, 0.0
     while True:
-        pivot = _pivot(points, low, high)
+        pivot = pivot_of(points, low, high)
         # points[low:i] < pivot = points[i:j], points[p:high] > pivot, the rest is unseen
         i, j, p = low, low, high
         less, equal = 0.0, 0.0

@@ -8,15 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from odsymnmf import memberships
-from odsymnmf.similarity import (
-    BLOCK_ENTRIES,
-    Dense,
-    Gram,
-    Similarity,
-    Sparse,
-    as_similarity,
-    blocks,
-)
+from odsymnmf.arrays import blocks
+from odsymnmf.problem import Dense, Gram, Similarity, Sparse, as_similarity
+from odsymnmf.problem.kinds import BLOCK_ENTRIES
 
 Array = NDArray[Any]
 

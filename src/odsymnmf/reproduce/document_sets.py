@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf.factorize import factorize
+from odsymnmf.engine.run import Sweep
+from odsymnmf.factorization import factorize
 from odsymnmf.memberships import labels
 from odsymnmf.metrics import label_accuracy
 from odsymnmf.paper.algorithm_6 import greedy_init
 from odsymnmf.reproduce.readings import ENGINE
 from odsymnmf.similarity import cosine
-from odsymnmf.solver import Sweep
 
 Array = NDArray[Any]
 

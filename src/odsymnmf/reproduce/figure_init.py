@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.datasets import cliques, flip
-from odsymnmf.factorize import factorize, objective
+from odsymnmf.engine.run import Sweep
+from odsymnmf.factorization import factorize, objective
 from odsymnmf.metrics import membership_accuracy
 from odsymnmf.reproduce.cells import Request, compute
 from odsymnmf.reproduce.readings import ENGINE, METHODS, STARTS
 from odsymnmf.reproduce.writing import canvas, save, table, write_csv, write_page
-from odsymnmf.solver import Sweep
 
 NAME = "figure-init"
 # Cliques large enough that time can be told from noise.

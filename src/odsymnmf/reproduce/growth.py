@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf import init
-from odsymnmf.losses import L1, L2
+from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.starts import fitted, greedy
 from odsymnmf.paper import algorithm_5, algorithm_6
 from odsymnmf.paper.algorithm_1 import odsymnmf
 from odsymnmf.paper.algorithm_2 import odsymnmf_l2
@@ -56,17 +56,18 @@ def _greedy(call: Callable[..., Any], p: int) -> Callable[[Any, Array], Step]:
     return lambda A, H: partial(call, A, H.shape[1], p, upper=np.inf)
 
 
-def _engine(loss: Callable[..., Any], **options: Any) -> Callable[[Any, Array], Step]:
+def _engine(loss: str, diagonal: str = "ignore") -> Callable[[Any, Array], Step]:
     def prepare(A: Any, H: Array) -> Step:
-        measure = loss(as_similarity(A), np.inf, **options)
-        return lambda: measure.sweep(H.copy())
+        measure = make_loss(loss, as_similarity(A), np.inf, diagonal=diagonal)
+        items = np.arange(len(H))
+        return lambda: measure.sweep(H.copy(), measure.sums(H), items)
 
     return prepare
 
 
-def _engine_greedy(l1: bool) -> Callable[[Any, Array], Step]:
+def _engine_greedy(loss: str) -> Callable[[Any, Array], Step]:
     def prepare(A: Any, H: Array) -> Step:
-        return partial(init.greedy, as_similarity(A), H.shape[1], l1=l1, upper=np.inf)
+        return partial(greedy, make_loss(loss, as_similarity(A), np.inf), H.shape[1])
 
     return prepare
 
@@ -97,16 +98,16 @@ _STORED = ("", "1", "1", "0 to 1")
 _BY_FULL = ("2", "2", "0", "1")
 _FULL = ("2", "2", "0", "0")
 OURS: dict[str, Algorithm] = {
-    "l2, full": Algorithm(_engine(L2), 500, 4, _BY_FULL, _FULL),
-    "l1, full": Algorithm(_engine(L1), 250, 4, _BY_FULL, _FULL),
-    "l2, sparse": Algorithm(_engine(L2), 5000, 4, _BY_STORED, _STORED, True),
-    "l1, sparse": Algorithm(_engine(L1), 5000, 4, _BY_STORED, _STORED, True),
-    "symNMF, sparse": Algorithm(_engine(L2, fit_diagonal=True), 5000, 4, _BY_STORED, _STORED, True),
+    "l2, full": Algorithm(_engine("l2"), 500, 4, _BY_FULL, _FULL),
+    "l1, full": Algorithm(_engine("l1"), 250, 4, _BY_FULL, _FULL),
+    "l2, sparse": Algorithm(_engine("l2"), 5000, 4, _BY_STORED, _STORED, True),
+    "l1, sparse": Algorithm(_engine("l1"), 5000, 4, _BY_STORED, _STORED, True),
+    "symNMF, sparse": Algorithm(_engine("l2", "fit"), 5000, 4, _BY_STORED, _STORED, True),
     "greedy, l2, sparse": Algorithm(
-        _engine_greedy(False), 2500, 4, ("", "1", "1", "2"), _STORED, True
+        _engine_greedy("l2"), 2500, 4, ("", "1", "1", "2"), _STORED, True
     ),
     "greedy, l1, sparse": Algorithm(
-        _engine_greedy(True), 2500, 4, ("", "1", "1", "2"), _STORED, True
+        _engine_greedy("l1"), 2500, 4, ("", "1", "1", "2"), _STORED, True
     ),
 }
 
@@ -149,10 +150,11 @@ def growth(name: str, axis: str, steps: int, repeats: int, seed: int) -> dict[st
         if not algorithm.sparse and sparse.issparse(A):
             A = A.toarray()
         # Two sweeps of l2 make H one that a fit would meet.
-        H, warm = rng.random((n, r)), L2(as_similarity(A), np.inf)
-        H = init.scaled(warm.A, H)
+        warm = make_loss("l2", as_similarity(A), np.inf)
+        H = fitted(warm.A, rng.random((n, r)))
+        sums = warm.sums(H)
         for _ in range(2):
-            warm.sweep(H)
+            warm.sweep(H, sums, np.arange(n))
         task = algorithm.prepare(A, H)
         if name in OURS:
             task()  # compiles

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from odsymnmf.datasets import adversarial, cliques, flip
-from odsymnmf.factorize import factorize
+from odsymnmf.factorization import factorize
 from odsymnmf.metrics import membership_accuracy
 from odsymnmf.paper.algorithm_2 import odsymnmf_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.datasets import cliques, flip
-from odsymnmf.factorize import factorize
+from odsymnmf.factorization import factorize
 from odsymnmf.memberships import labels
 from odsymnmf.metrics import membership_accuracy, scores
 from odsymnmf.reproduce.cells import Request, Settings, compute

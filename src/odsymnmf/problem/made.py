@@ -3,13 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from odsymnmf.similarity.checks import as_similarity, features
-from odsymnmf.similarity.kinds import Dense, Gram, Similarity, Sparse, row_squares
-
-Array = NDArray[Any]
+from odsymnmf.arrays import Array
+from odsymnmf.problem.checks import as_similarity, features
+from odsymnmf.problem.kinds import Gram, Similarity, row_squares, scaled_rows, weighted_product
 
 
 def cosine(X: Any) -> Gram:
@@ -36,7 +33,7 @@ def cosine(X: Any) -> Gram:
     X = features(X)
     lengths = np.sqrt(row_squares(X))
     inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return Gram(_scaled_rows(X, inverse.astype(X.dtype)))
+    return Gram(scaled_rows(X, inverse.astype(X.dtype)))
 
 
 def gram(X: Any) -> Gram:
@@ -79,16 +76,20 @@ def degree_normalized(A: Any) -> Similarity:
     [1.0, 1.0, 0.0]
     """
     A = as_similarity(A)
-    return scaled(A, inverse_root_degrees(A))
+    return A.scaled_by(inverse_root_degrees(A))
+
+
+def degrees(A: Similarity) -> Array:
+    """Return d_i = sum_{j != i} w_ij A_ij: pairs that are not known add nothing."""
+    return weighted_product(A, np.ones(A.n, dtype=A.dtype)).astype(np.float64)
 
 
 def inverse_root_degrees(A: Similarity) -> Array:
-    """Return d_i^(-1/2), d_i = sum_{j != i} A_ij; 0 where d_i = 0."""
-    degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64)
-    if isinstance(A, Gram):
-        # What is left of |x_i|^2 - |x_i|^2 is rounding; its root would blow up the item.
-        degrees[np.abs(degrees) <= np.sqrt(np.finfo(A.dtype).eps) * A.diagonal] = 0.0
-    return inverse_roots(degrees)
+    """Return d_i^(-1/2), d_i = sum_{j != i} w_ij A_ij; 0 where d_i = 0."""
+    d = degrees(A)
+    # What is left of |x_i|^2 - |x_i|^2 is rounding; its root would blow up the item.
+    d[np.abs(d) <= np.sqrt(np.finfo(A.dtype).eps) * A.rounding] = 0.0
+    return inverse_roots(d)
 
 
 def inverse_roots(degrees: Array) -> Array:
@@ -101,23 +102,3 @@ def inverse_roots(degrees: Array) -> Array:
         )
     roots = np.sqrt(degrees)
     return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
-
-
-def scaled(A: Similarity, s: Array) -> Similarity:
-    """Return the similarities s_i A_ij s_j."""
-    s = s.astype(A.dtype)
-    if isinstance(A, Dense):
-        with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
-            return Dense(A.A * s[:, None] * s)
-    if isinstance(A, Gram):
-        return Gram(_scaled_rows(A.X, s))
-    rows = _scaled_rows(A.A, s)
-    rows.data *= s[rows.indices]
-    return Sparse(rows, A.diagonal * s**2)
-
-
-def _scaled_rows(X: Any, s: Array) -> Any:
-    if not sparse.issparse(X):
-        return X * s[:, None]
-    data = X.data * np.repeat(s, np.diff(X.indptr))
-    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)

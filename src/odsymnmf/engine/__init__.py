@@ -1,0 +1,1 @@
+"""How H is found: losses, starts, sweeps, column restarts, and the run that ties them together."""

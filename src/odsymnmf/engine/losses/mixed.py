@@ -1,0 +1,145 @@
+"""l1_ratio f_1(H) / f_1(0) + (1 - l1_ratio) f_2(H) / f_2(0): between the two errors."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from odsymnmf import kernels
+from odsymnmf.arrays import Array
+from odsymnmf.engine.losses.l1 import ColumnSums
+from odsymnmf.engine.losses.l2 import GramSums
+from odsymnmf.engine.losses.measures import rows_of, tidy, total_error, worth
+from odsymnmf.engine.losses.protocol import Scales, Step, Worth
+from odsymnmf.problem import Similarity
+
+
+class BothSums:
+    """What l1 keeps up to date, and what l2 does."""
+
+    def __init__(self, A: Similarity, H: Array):
+        self.gram = GramSums(A, H)
+        self.columns = ColumnSums(H)
+
+    def column_changed(self, H: Array, j: int, items: Array) -> None:
+        """Learn of a new column j, whose entries are among the items."""
+        self.gram.column_changed(H, j, items)
+        self.columns.column_changed(H, j, items)
+
+    def column_sums(self, H: Array) -> Array:
+        """Return sum_i H_il for each column l."""
+        return self.columns.column_sums(H)
+
+    def save(self, items: Array) -> Any:
+        """Return what changes of the items' rows can change."""
+        return self.gram.save(items), self.columns.save(items)
+
+    def restore(self, saved: Any) -> None:
+        """Put back what was saved."""
+        self.gram.restore(saved[0])
+        self.columns.restore(saved[1])
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays that the next sweep goes on from, by name."""
+        mine = {f"{name}_1": array for name, array in self.columns.state().items()}
+        return {**mine, **self.gram.state()}
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Go on from the arrays that `state` has returned."""
+        for name, array in self.state().items():
+            array[:] = state[name]
+
+
+class Decreases(NamedTuple):
+    """What a sweep did to both losses, and the largest change relative to the largest entry."""
+
+    l1: float
+    l2: float
+    violation: float
+
+
+def zero_losses(A: Similarity) -> Scales:
+    """Return f_1(0) and f_2(0), or 1 where there is nothing to explain."""
+    nothing = np.zeros((A.n, 1), dtype=A.dtype)
+    values = (total_error(A, nothing, only) for only in (Scales(1.0, 0.0), Scales(0.0, 1.0)))
+    return Scales(*(value or 1.0 for value in values))
+
+
+class Mixed:
+    """Absolute and squared errors, each relative to what there is to explain."""
+
+    name: ClassVar[str] = "mixed"
+    restarts: ClassVar[int] = 10
+    refresh: ClassVar[int] = 10
+    relative: ClassVar[bool] = False
+
+    def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
+        self.A = A
+        self.upper = upper
+        self.l1_ratio = l1_ratio
+        self.zero = zero_losses(A)
+
+    @property
+    def scales(self) -> Scales:
+        """The scales of f_1 and f_2."""
+        return Scales(self.l1_ratio / self.zero.l1, (1.0 - self.l1_ratio) / self.zero.l2)
+
+    def objective(self, H: Array) -> float:
+        """Return f(H)."""
+        return total_error(self.A, H, self.scales)
+
+    def sums(self, H: Array) -> BothSums:
+        """Compute what sweeps keep up to date."""
+        return BothSums(self.A, H)
+
+    def sweep(self, H: Array, sums: BothSums, items: Array, empty: float = 0.0) -> Step:
+        """Bring the rows of the items to their optimum in turn, and the sums with them."""
+        found = self.sweep_both(H, sums, items, empty)
+        decrease = self.scales.l1 * found.l1 + self.scales.l2 * found.l2
+        return Step(decrease, found.violation)
+
+    def sweep_both(self, H: Array, sums: BothSums, items: Array, empty: float) -> Decreases:
+        """As `sweep`; say what became of either loss."""
+        weights, r = self.A.weights, H.shape[1]
+        w0, exceptions = weights.background, weights.exceptions
+        gram = kernels.l2.Sums(sums.gram.D, sums.gram.peak)
+        columns = kernels.l1.Sums(*sums.columns.arrays)
+        row, heavy = kernels.l2.workspace(r), kernels.l2.room_for(exceptions, items, r)
+        total = np.zeros(2)
+        furthest = 0.0
+        for some, rows in rows_of(self.A, items):
+            weight = self.A.row_weights(some)
+            room = kernels.l1.workspace(rows, weight is not None, r)
+            *decreases, largest = kernels.mixed.sweep(
+                some, rows, weight, exceptions, w0, H, gram, columns, row, heavy, room,
+                tuple(self.scales), self.upper, empty,
+            )  # fmt: skip
+            total += decreases
+            furthest = max(furthest, largest)
+        if exceptions is None:
+            total *= w0
+        top = float(H.max(initial=0.0))
+        return Decreases(*total.tolist(), furthest / top if top > 0 else furthest)
+
+    def tidy(self, H: Array) -> None:
+        """Clear columns with one entry, balance those with two."""
+        tidy(H)
+
+    def worth(self, H: Array, j: int, items: Array) -> Worth:
+        """Say what column j is worth; its entries are among the items."""
+        return worth(self.A, H, j, items, self.scales)
+
+    def place(self, items: Array, H: Array, column: Any) -> None:
+        """Give the items their entries in a column that is being built, each in turn."""
+        greedy = kernels.greedy
+        place = greedy.place_l1 if self.l1_ratio >= 0.5 else greedy.place_l2
+        place(items, self.A.rows(items), H, column, self.upper)
+
+    def both(self, H: Array) -> tuple[float, float]:
+        """Return f_1(H) / f_1(0) and f_2(H) / f_2(0)."""
+        absolute = total_error(self.A, H, Scales(1.0 / self.zero.l1, 0.0))
+        return absolute, total_error(self.A, H, Scales(0.0, 1.0 / self.zero.l2))
+
+    def mix(self, H: Array) -> dict[str, float]:
+        """Return the share of l1, and both losses relative to what there is to explain."""
+        absolute, squared = self.both(H)
+        return {"l1_ratio": self.l1_ratio, "l1": absolute, "l2": squared}

@@ -1,0 +1,227 @@
+"""A run: sweeps and column restarts until nothing moves or somebody says stop.
+
+All that a run knows is in its `State`, so that it can be written down after any step and taken up
+again. It asks the loss for steps and knows neither the loss nor the problem.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.restarts import order, rebuild
+from odsymnmf.problem import degrees
+
+Status = Literal["converged", "max_iter", "stopped", "interrupted"]
+
+# A sweep that lowers the objective by a smaller fraction leaves the word to restarts: l1 may creep
+# for hundreds of sweeps around a column that is out of place.
+STALL = 1e-2
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a callback sees after a sweep. H is the run's own: copy it to keep it.
+
+    After a column has been tried anew, ``column`` says which; after a sweep it is None.
+    """
+
+    n_iter: int
+    objective: float
+    H: Array
+    column: int | None = None
+
+
+Callback = Callable[[Sweep], Any]
+
+
+@dataclass
+class State:
+    """Where a run is.
+
+    Attributes
+    ----------
+    H : ndarray
+        Memberships, in the middle of a step perhaps.
+    complete : ndarray
+        H after the last sweep or accepted restart.
+    decreases : list of float
+        By how much the objective fell in each sweep and accepted restart.
+    restarts : list of int
+        Which of these follow an accepted restart; counted from 1.
+    n_iter, fresh : int
+        Sweeps so far, and since the sums were computed anew.
+    first_violation : float
+        Of the first sweep, which later ones are compared with.
+    round, queue, accepted : int, list of int, int
+        The round of restarts; the columns that are still to be tried in it, None between rounds;
+        how many restarts were accepted before it.
+    below : ndarray
+        A column j is tried only while the objective is below below[j].
+    objective : float or None
+        f(H), once somebody has asked for it.
+    """
+
+    H: Array
+    complete: Array
+    decreases: list[float] = field(default_factory=list)
+    restarts: list[int] = field(default_factory=list)
+    n_iter: int = 0
+    fresh: int = 0
+    first_violation: float = 0.0
+    round: int = 0
+    queue: list[int] | None = None
+    accepted: int = 0
+    below: Array = field(default_factory=lambda: np.empty(0))
+    objective: float | None = None
+    converged: bool = False
+    stalled: bool = False
+
+
+class Run:
+    """A fit under way."""
+
+    def __init__(
+        self,
+        loss: Loss,
+        H: Array,
+        *,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        rounds: int = 0,
+        callback: Callback | None = None,
+    ):
+        self.loss = loss
+        self.max_iter, self.tol, self.callback = max_iter, tol, callback
+        self.rounds = rounds if max_iter > 0 else 0
+        self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
+        self.status: Status = "max_iter"
+        self._sums: Any = None
+        self._degrees: Array | None = None
+        self._stopped = False
+
+    def complete(self) -> Array:
+        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step."""
+        state = self.state
+        try:
+            while not self._stopped and self._step():
+                pass
+            if state.converged:
+                self.status = "converged"
+            elif self._stopped:
+                self.status = "stopped"
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        if state.n_iter > 0:
+            self.loss.tidy(state.complete)
+        return state.complete
+
+    def history(self) -> Array:
+        """Return the objective at the start and after every step, computed anew at the end."""
+        # From the end, back to the start: nothing cancels.
+        above = np.cumsum([0.0, *reversed(self.state.decreases)])[::-1]
+        return self.loss.objective(self.state.complete) + above
+
+    @property
+    def objective(self) -> float:
+        """f(H): computed when first asked for, as it costs a product, then kept up to date."""
+        if self.state.objective is None:
+            self.state.objective = self.loss.objective(self.state.H)
+        return self.state.objective
+
+    def _step(self) -> bool:
+        """Make one sweep, or try one column; say whether anything was left to do."""
+        state = self.state
+        if state.queue is not None:
+            return self._try_column()
+        if state.n_iter < self.max_iter and not (state.converged or state.stalled):
+            self._sweep()
+            return True
+        return self._begin_round()
+
+    def _sweep(self) -> None:
+        state, loss = self.state, self.loss
+        if state.fresh % loss.refresh == 0:
+            loss.tidy(state.H)
+            self._refresh()
+        decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
+        state.complete[:] = state.H
+        state.n_iter += 1
+        state.fresh += 1
+        self._record(decrease)
+        if loss.relative:
+            state.first_violation = state.first_violation or violation
+            violation /= state.first_violation or 1.0
+        state.converged = violation <= self.tol
+        self._report()
+        if state.round < self.rounds:
+            state.stalled = decrease <= STALL * self.objective
+
+    def _refresh(self) -> None:
+        self._sums = self.loss.sums(self.state.H)
+        self.state.fresh = 0
+
+    def _begin_round(self) -> bool:
+        """Line up the columns for a round of restarts, if one is left; say whether it is."""
+        state = self.state
+        if state.round >= self.rounds or self.loss.A.largest <= 0:
+            return False
+        self._refresh()
+        if self._degrees is None:
+            self._degrees = degrees(self.loss.A)
+        state.round += 1
+        state.queue, state.accepted = order(state.H), len(state.restarts)
+        return True
+
+    def _try_column(self) -> bool:
+        """Try the next column of the round.
+
+        A column that could not be rebuilt without a loss is tried again when the objective has
+        decreased by as much: until then, too little has changed around it.
+        """
+        state = self.state
+        assert state.queue is not None
+        assert self._degrees is not None
+        if not state.queue:
+            state.queue, state.stalled = None, False
+            if len(state.restarts) == state.accepted:
+                state.round = self.rounds  # nothing moved: this round was the last
+            return True
+        j = state.queue.pop(0)
+        if self.objective < state.below[j]:
+            trial = rebuild(self.loss, state.H, self._sums, j, self._degrees, self.objective)
+            if trial.decrease > 0:
+                self._accept(trial.items, trial.decrease)
+                state.below[j] = np.inf
+            else:
+                state.below[j] = self.objective + trial.decrease
+            self._report(j)
+        return True
+
+    def _accept(self, items: Array, decrease: float) -> None:
+        """Keep the rows of the items as they are now in H: a restart has lowered f."""
+        state = self.state
+        state.complete[items] = state.H[items]
+        self._record(decrease)
+        state.restarts.append(len(state.decreases))
+        state.converged = False
+
+    def _record(self, decrease: float) -> None:
+        self.state.decreases.append(decrease)
+        if self.state.objective is not None:
+            self.state.objective = max(0.0, self.state.objective - decrease)
+
+    def _report(self, column: int | None = None) -> None:
+        """Show the callback where the run is; it may say stop."""
+        if self.callback is not None:
+            state = Sweep(self.state.n_iter, self.objective, _locked(self.state.H), column)
+            self._stopped = bool(self.callback(state))
+
+
+def _locked(H: Array) -> Array:
+    view = H.view()
+    view.flags.writeable = False
+    return view

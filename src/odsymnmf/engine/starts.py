@@ -1,0 +1,193 @@
+"""Where H starts: greedy (the paper's), spectral, nndsvd, random, zero, or another loss's fit.
+
+A start is a function of the loss, the number of columns and a source of random numbers.
+"""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from odsymnmf.arrays import Array
+from odsymnmf.engine.growing import grow
+from odsymnmf.engine.losses import Loss, make_loss
+from odsymnmf.engine.run import Run
+from odsymnmf.problem import Similarity, degrees, explained, weighted_product
+from odsymnmf.random_state import RandomSource
+
+
+def greedy(loss: Loss, r: int, rng: RandomSource | None = None) -> Array:
+    """Build column after column from items that hang together (Algorithm 6 of the paper)."""
+    A = loss.A
+    H = np.zeros((A.n, r), dtype=A.dtype)
+    if A.largest > 0:
+        similar, columns = degrees(A), np.zeros(r)
+        for j in range(r):
+            H[:, j] = grow(loss, H, similar, columns[:j], picks=2 * r - 2)
+            columns[j] = H[:, j].sum(dtype=np.float64)
+    return H
+
+
+def random(loss: Loss, r: int, rng: RandomSource) -> Array:
+    """Return uniform random entries, scaled to the data."""
+    A = loss.A
+    return fitted(A, rng.uniform(size=(A.n, r)).astype(A.dtype))
+
+
+def fitted(A: Similarity, H: Array) -> Array:
+    """Return t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>, off the diagonal: the best fit."""
+    inner, squares = explained(A, H)
+    if squares <= 0:
+        return H
+    if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by
+        inner = np.sqrt(A.energy * squares)
+    return H * np.asarray(np.sqrt(inner / squares), dtype=H.dtype)
+
+
+def spectral(loss: Loss, r: int, rng: RandomSource) -> Array:
+    """Rotate the r leading eigenvectors of A towards the axes and cut off what is negative.
+
+    The pivots of a QR decomposition of V^T are r items that differ most; the orthogonal matrix
+    nearest to their rows of V turns each of them towards an axis of its own (Damle, Minden and
+    Ying, "Simple, direct and efficient multi-way spectral clustering", 2019).
+    """
+    A = loss.A
+    V = _leading_eigenvectors(A, min(r, A.n), rng)
+    pivots = linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
+    left, _, right = linalg.svd(V[pivots].T)
+    H = V @ (left @ right)
+    # What is negative, or but rounding: a column of dust would grow beyond bounds.
+    H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
+    extra = rng.uniform(size=(A.n, r - V.shape[1])) * H.max(initial=0.0)
+    return fitted(A, np.hstack([H, extra]).astype(A.dtype))
+
+
+def nndsvd(loss: Loss, r: int, rng: RandomSource) -> Array:
+    """Return sqrt(lambda_l) times the larger of the two signed parts of each eigenvector v_l.
+
+    The NNDSVD of Boutsidis and Gallopoulos (2008), the usual start of NMF, for a symmetric
+    matrix: where lambda_l > 0 its two factors are the same. Eigenvalues <= 0, which no h h^T can
+    follow, give empty columns. The diagonal counts as zero; only products with A are needed.
+    """
+    A = loss.A
+    V = _leading_eigenvectors(A, min(r, A.n), rng)
+    values = np.einsum("il,il->l", V, weighted_product(A, V))
+    up, down = (np.linalg.norm(np.maximum(part, 0), axis=0) for part in (V, -V))
+    V = np.where(up >= down, V, -V)
+    H = np.zeros((A.n, r), dtype=A.dtype)
+    H[:, : V.shape[1]] = np.sqrt(np.maximum(values, 0)) * np.maximum(V, 0)
+    return fitted(A, H)
+
+
+def _leading_eigenvectors(A: Similarity, r: int, rng: RandomSource) -> Array:
+    """Return eigenvectors of the r largest eigenvalues of A with a zero diagonal, roughly."""
+    if A.n <= max(2 * r + 1, 100):
+        return np.asarray(
+            linalg.eigh(weighted_product(A, np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r]
+        )
+    if A.energy == 0:
+        return np.eye(A.n, r, dtype=A.dtype)
+    # Single precision is enough, and a fifth faster; |A| brings the eigenvalues within it.
+    size = np.sqrt(A.energy)
+    operator = LinearOperator(
+        (A.n, A.n),
+        matvec=lambda v: weighted_product(A, (v / size).astype(A.dtype)),
+        dtype=np.float32,
+    )
+    start = rng.uniform(size=A.n).astype(np.float32)
+    # Where A has few eigenvalues, scipy goes on with random vectors: from 1.17 on, seeded ones.
+    seed = np.random.default_rng(int(2**32 * rng.uniform()))
+    seeded = {"rng": seed} if "rng" in signature(eigsh).parameters else {}
+    try:
+        return np.asarray(eigsh(operator, k=r, which="LA", v0=start, tol=1e-2, **seeded)[1])
+    except ArpackNoConvergence as unfinished:
+        V = unfinished.eigenvectors
+        extra = rng.standard_normal(size=(A.n, r - V.shape[1])).astype(A.dtype)
+        return np.asarray(linalg.qr(np.hstack([V, extra]), mode="economic")[0])
+
+
+def zero(loss: Loss, r: int, rng: RandomSource | None = None) -> Array:
+    """Return what the first sweep makes of no memberships but one a column.
+
+    From zeros alone no entry can move, because its optimum is undefined. In one sweep, lone entries
+    attract others.
+    """
+    H = np.minimum(lone_items(loss, r), np.asarray(loss.upper, dtype=loss.A.dtype))
+    lift = float(H.max(initial=0.0))
+    if lift > 0:
+        loss.sweep(H, loss.sums(H), np.arange(len(H)), empty=lift)
+        loss.tidy(H)
+    return H
+
+
+def lone_items(loss: Loss, r: int) -> Array:
+    """Return no memberships but one a column, of an item that no other column holds.
+
+    These are the best-connected items that are not linked to each other, as far as there are such.
+    """
+    A = loss.A
+    H = np.zeros((A.n, r), dtype=A.dtype)
+    score = degrees(A)
+    for l in range(min(r, A.n)):
+        k = int(np.argmax(score))
+        H[k, l] = np.sqrt(A.largest)
+        linked = np.flatnonzero(A.full_rows(np.array([k]))[0] > 0)
+        score[linked] -= np.ptp(score[np.isfinite(score)]) + A.largest
+        score[k] = -np.inf
+    return H
+
+
+def _fit_of(name: str) -> Callable[[Loss, int, RandomSource], Array]:
+    """Return the start that is another loss's fit from the greedy start."""
+
+    def start(loss: Loss, r: int, rng: RandomSource) -> Array:
+        if loss.name == name:
+            raise ValueError(
+                f"init={name!r} starts from the fit of that loss, but loss={name!r} is what is to "
+                'be fitted; use init="greedy".'
+            )
+        other = make_loss(name, loss.A, loss.upper)
+        return Run(other, greedy(other, r)).complete()
+
+    return start
+
+
+STARTS: dict[str, Callable[[Loss, int, RandomSource], Array]] = {
+    "greedy": greedy,
+    "spectral": spectral,
+    "nndsvd": nndsvd,
+    "random": random,
+    "zero": zero,
+    "l2": _fit_of("l2"),
+    "mixed": _fit_of("mixed"),
+}
+
+
+def start(loss: Loss, r: int, init: Any, rng: RandomSource) -> Array:
+    """Return the start that ``init`` names, or a copy of the array it is, within the bounds."""
+    if isinstance(init, str):
+        if init not in STARTS:
+            known = ", ".join(repr(name) for name in STARTS)
+            raise ValueError(f"init={init!r} is not known; use {known} or an array (n x r).")
+        H = STARTS[init](loss, r, rng)
+    else:
+        H = given(loss.A, r, init)
+    return np.ascontiguousarray(np.minimum(H, np.asarray(loss.upper, dtype=H.dtype)))
+
+
+def given(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
+    """Return a copy of H, checked, in the precision of A."""
+    H = np.asarray(H)
+    if H.shape != (A.n, r):
+        raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
+    if H.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers; got dtype {H.dtype}.")
+    H = H.astype(A.dtype)
+    bad = np.argwhere(~(np.isfinite(H) & (H >= 0)))
+    if len(bad):
+        i, l = bad[0]
+        raise ValueError(f"{name}[{i}, {l}] is {H[i, l]}; entries must be finite and >= 0.")
+    return H

@@ -1,0 +1,88 @@
+"""Where similarities come from: of the items to each other, and of new items to them."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import NearestNeighbors
+
+from odsymnmf.arrays import Array
+from odsymnmf.problem import (
+    Similarity,
+    as_similarity,
+    cosine,
+    inverse_root_degrees,
+    inverse_roots,
+)
+
+Affinity = Literal["precomputed", "cosine", "rbf", "nearest_neighbors"] | Callable[..., Any]
+
+AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
+
+
+class Affinities:
+    """The similarities of fitted items; knows those of new items to them.
+
+    Attributes
+    ----------
+    similarity : Dense, Sparse or Gram
+        Of the fitted items, after the affinity and the normalisation.
+    """
+
+    def __init__(self, estimator: Any, X: Any, weights: Any):
+        self.affinity, self.gamma = estimator.affinity, estimator.gamma
+        # What the similarities of new items need of the fitted ones.
+        self.reference: Any = None
+        self.roots: Array | None = None
+        A = as_similarity(self._of_items(estimator, X), weights, estimator.zero_weight)
+        if estimator.normalize == "degree":
+            self.roots = inverse_root_degrees(A)
+            A = A.scaled_by(self.roots)
+        self.similarity: Similarity = A
+
+    def to_fitted(self, X: Any) -> Any:
+        """Return the similarities of new items to the fitted ones, scaled as those are."""
+        if self.affinity == "precomputed":
+            S = X
+        elif self.affinity == "cosine":
+            S = cosine(X).X @ self.reference.T
+        elif self.affinity == "nearest_neighbors":
+            S = self.reference.kneighbors_graph(X)
+        else:
+            S = self._kernel(X, self.reference)
+        S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
+        return S if self.roots is None else _scaled_by_degree(S, self.roots)
+
+    def _of_items(self, estimator: Any, X: Any) -> Any:
+        if self.affinity == "precomputed":
+            return X
+        if self.affinity == "cosine":
+            A = cosine(X)
+            self.reference = A.X
+            return A
+        if self.affinity == "nearest_neighbors":
+            most = min(estimator.n_neighbors, X.shape[0] - 1)
+            neighbours = NearestNeighbors(n_neighbors=most, n_jobs=estimator.n_jobs)
+            self.reference = neighbours.fit(X)
+            links = self.reference.kneighbors_graph()
+            return links.maximum(links.T)
+        self.reference = X
+        return self._kernel(X, X)
+
+    def _kernel(self, X: Any, Y: Any) -> Any:
+        if callable(self.affinity):
+            return self.affinity(X, Y)
+        return rbf_kernel(X, Y, gamma=self.gamma)
+
+
+def _scaled_by_degree(S: Any, roots: Array) -> Any:
+    """Return S_pj / sqrt(d_p d_j), d_p = sum_j S_pj over the similarities that are known."""
+    if sparse.issparse(S):
+        known = sparse.csr_array((np.nan_to_num(S.data), S.indices, S.indptr), shape=S.shape)
+        own = inverse_roots(np.asarray(known.sum(axis=1), dtype=np.float64).ravel())
+        data = S.data * np.repeat(own, np.diff(S.indptr)) * roots[S.indices]
+        return sparse.csr_array((data.astype(S.dtype), S.indices, S.indptr), shape=S.shape)
+    own = inverse_roots(np.nan_to_num(S).sum(axis=1, dtype=np.float64))
+    return (S * own[:, None] * roots).astype(S.dtype)

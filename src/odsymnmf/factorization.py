@@ -1,0 +1,261 @@
+"""The front door: factorize(A, r) and the objective."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from odsymnmf.arrays import Array
+from odsymnmf.blas import threads_for
+from odsymnmf.engine.losses import Scales, make_loss
+from odsymnmf.engine.run import Callback, Run, Status
+from odsymnmf.engine.starts import given, start
+from odsymnmf.options import bound, number, whole_number
+from odsymnmf.problem import Similarity, as_similarity
+from odsymnmf.random_state import RandomState, as_random
+
+LossName = Literal["l2", "l1", "mixed", "robust"]
+
+# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
+# that runs away, and in the end takes all digits of its partners with it.
+LARGEST = 1e4
+SQUARED = Scales(0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Factorization:
+    """What `factorize` found.
+
+    Attributes
+    ----------
+    H : ndarray of shape (n, r)
+        Memberships: H[i, l] says how strongly item i belongs to cluster l.
+    objective : float
+        The value of the loss at H.
+    history : ndarray of shape (1 + n_iter + len(restarts),)
+        The objective at the start, after every sweep and after every accepted restart of a
+        column; it never rises.
+    n_iter : int
+        Number of complete sweeps.
+    status : {"converged", "max_iter", "stopped", "interrupted"}
+        Why it ended: the tolerance was reached, ``max_iter`` was, the callback said stop, or
+        Ctrl-C was pressed.
+    restarts : ndarray of int
+        Which entries of ``history`` follow an accepted restart.
+    mix : dict or None
+        For the losses "mixed" and "robust": ``l1_ratio``, the share of l1, and ``l1`` and ``l2``,
+        both losses relative to what they are without memberships.
+    scales : Scales
+        (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
+    """
+
+    H: Array
+    objective: float
+    history: Array
+    n_iter: int
+    status: Status
+    restarts: Array
+    mix: dict[str, float] | None = None
+    scales: Scales = SQUARED
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.status == "converged"
+
+    def __repr__(self) -> str:
+        n, r = self.H.shape
+        return (
+            f"Factorization(n={n}, r={r}, objective={self.objective:.6g}, "
+            f"n_iter={self.n_iter}, {self.status})"
+        )
+
+
+def factorize(
+    A: Any,
+    r: int,
+    *,
+    loss: LossName = "l2",
+    l1_ratio: float = 0.5,
+    init: Any = "greedy",
+    diagonal: Literal["ignore", "fit"] = "ignore",
+    weights: Any = None,
+    zero_weight: float = 1.0,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    upper: float | None = None,
+    restarts: int | None = None,
+    random_state: RandomState = None,
+    callback: Callback | None = None,
+) -> Factorization:
+    """Find H >= 0 with A_ij ~ (H H^T)_ij for every pair i != j.
+
+    Minimise sum_{i != j} w_ij |A_ij - h_i . h_j|^p over H >= 0 (n x r), p = 2 or 1, by exact
+    coordinate descent, row by row. The diagonal of A is never looked at.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. Negative entries
+        pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked entry)
+        is an unknown pair, which is left out.
+    r : int
+        Number of columns of H, the clusters.
+    loss : {"l2", "l1", "mixed", "robust"}
+        Squared errors; absolute errors, better for binary A with wrong or missing links; both,
+        each relative to its value without memberships, in the ratio ``l1_ratio``; or the larger
+        of these two.
+    l1_ratio : float
+        The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
+    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array (n x r)
+        The start. "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
+        usual one of NMF, made symmetric. "l2" and "mixed" are the fits of these losses from the
+        greedy start, for another loss to go on from (their sweeps are not counted).
+    diagonal : {"ignore", "fit"}
+        "fit" includes the diagonal: symNMF, for l2 only.
+    weights : array-like or sparse of shape (n, n), optional
+        What every pair weighs, symmetric and >= 0; 0 is an unknown pair. A pair that sparse
+        weights do not store keeps its ordinary weight.
+    zero_weight : float
+        What a pair weighs that a sparse A does not store. Less than 1 makes l1 and l2 explain more
+        of the links of a sparse graph, at the price of pairs that are not linked.
+    max_iter : int
+        Most sweeps; a sweep updates every entry of H once. Those over a few items after a
+        restart do not count.
+    tol : float
+        Stop when the violation of the optimality conditions has fallen to this fraction of that
+        in the first sweep (l2), or no entry moves by more than this fraction of the largest (l1).
+    upper : float, optional
+        Upper bound on the entries of H. Hubs can have entries that grow without end (and are
+        stopped at 10,000 times the root of the largest similarity); for binary A, ``upper=1``
+        makes H comparable to memberships between 0 and 1.
+    restarts : int, optional
+        Most rounds of column restarts. When a sweep changes little, every column in turn is
+        taken out and built anew, greedily, on what the others leave over; it is kept if that
+        lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
+        otherwise depends much on its start, and 0 for l2.
+    random_state : int, Generator, RandomState or None
+        Seeds the starts that draw numbers. Same input and seed, same bits.
+    callback : callable, optional
+        Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
+        and after every column that was built anew, whose number is then in ``column`` (else
+        None); returning True stops.
+
+    Returns
+    -------
+    Factorization
+
+    Warns
+    -----
+    ConvergenceWarning
+        When ``max_iter`` sweeps did not reach ``tol``.
+
+    Notes
+    -----
+    Ctrl-C returns the last complete sweep or accepted restart, with status "interrupted".
+
+    Examples
+    --------
+    Two clusters that share an item, which no factorization of the whole matrix can show:
+
+    >>> import odsymnmf as od
+    >>> f = od.factorize([[1, 1, 0], [1, 1, 1], [0, 1, 1]], 2, loss="l1")
+    >>> f.H
+    array([[1., 0.],
+           [1., 1.],
+           [0., 1.]])
+    >>> f.objective
+    0.0
+    """
+    similarity = as_similarity(A, weights, zero_weight)
+    r = whole_number("r", r, 1)
+    max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
+    upper = _within_reason(similarity, bound(upper), diagonal)
+    measure = make_loss(loss, similarity, upper, diagonal=diagonal, l1_ratio=l1_ratio)
+    rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
+    rng = as_random(random_state)
+    with threads_for(similarity.blas_work(r)):
+        H = start(measure, r, init, rng)
+        run = Run(measure, H, max_iter=max_iter, tol=tol, rounds=rounds, callback=callback)
+        H = run.complete()
+        history = run.history()
+        mix = measure.mix(H)
+    if run.status == "max_iter" and max_iter > 0:
+        warn_unconverged(tol, max_iter, stacklevel=2)
+    restarted = np.array(run.state.restarts, dtype=np.intp)
+    return Factorization(
+        H,
+        float(history[-1]),
+        history,
+        run.state.n_iter,
+        run.status,
+        restarted,
+        mix,
+        measure.scales,
+    )
+
+
+def objective(
+    A: Any,
+    H: Any,
+    loss: LossName = "l2",
+    diagonal: Literal["ignore", "fit"] = "ignore",
+    *,
+    l1_ratio: float = 0.5,
+    weights: Any = None,
+    zero_weight: float = 1.0,
+) -> float:
+    """Return sum_{i != j} w_ij |A_ij - h_i . h_j|^p, p = 2 or 1, at the cost of what A stores.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities.
+    H : array-like of shape (n, r)
+        Memberships.
+    loss : {"l2", "l1", "mixed", "robust"}
+        p = 2, p = 1, or both, as for `factorize`.
+    diagonal : {"ignore", "fit"}
+        "fit" adds the terms i = j (l2 only).
+    l1_ratio : float
+        The share of l1 in ``loss="mixed"``.
+    weights, zero_weight
+        What pairs weigh, as for `factorize`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> od.objective([[0, 1], [1, 0]], [[1], [3]], loss="l1")
+    4.0
+    """
+    similarity = as_similarity(A, weights, zero_weight)
+    H = np.atleast_2d(np.asarray(H))
+    H = given(similarity, H.shape[1], H, "H")
+    measure = make_loss(loss, similarity, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
+    return measure.objective(H)
+
+
+def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
+    """Warn that the sweeps were too few."""
+    # Imported here, because scikit-learn takes longer to import than most fits take.
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"no convergence to tol={tol} in max_iter={max_iter} sweeps; the result is usable: "
+        "raise max_iter to come closer to a minimum, or raise tol to accept a less exact one",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
+    """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
+    if diagonal == "ignore" and A.largest > 0:
+        upper = min(upper, LARGEST * float(np.sqrt(A.largest)))
+    # In the precision of H, or entries at the bound would look as if they could still grow.
+    return float(A.dtype.type(upper))

@@ -1,0 +1,190 @@
+"""Where g = sum_{j != k} A_kj h_j comes from, and who must learn that row k of H has changed.
+
+One named tuple for each way that A is kept, with its own `gather`, `learn`, `terms` and `gross`;
+numba picks them by the type of the tuple when a kernel is compiled. A row of H that is solved
+against any of them is the same row.
+"""
+
+from typing import Any, NamedTuple
+
+from numba.extending import overload
+
+from odsymnmf.kernels.compile import part
+from odsymnmf.kernels.prefetch import prefetch
+
+
+class Neighbours(NamedTuple):
+    """A in CSR form: g adds up the rows of H of the neighbours."""
+
+    indptr: Any
+    indices: Any
+    data: Any
+
+
+class Features(NamedTuple):
+    """A = X X^T, X in CSR form: g = Z^T x_k - |x_k|^2 h_k, with Z = X^T H kept up to date."""
+
+    indptr: Any
+    indices: Any
+    data: Any
+    Z: Any
+    norms: Any
+
+
+class Block(NamedTuple):
+    """G = A[items] @ H, made before; S is the items' own square of A, with a zero diagonal.
+
+    ``gross`` bounds the terms of G: changes inside the block may leave no more than rounding.
+    """
+
+    G: Any
+    S: Any
+    gross: Any
+
+
+@part
+def add_rows(total, rows, weights, first, last, M):
+    """Add weights[j] times row rows[j] of M for first <= j < last, four at a time.
+
+    Four, to spare loads and stores of the total.
+    """
+    r = len(total)
+    j = first
+    while j + 4 <= last:
+        i0, i1, i2, i3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+        d0, d1, d2, d3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+        for l in range(r):
+            s = (total[l] + d0 * M[i0, l]) + d1 * M[i1, l]
+            total[l] = (s + d2 * M[i2, l]) + d3 * M[i3, l]
+        j += 4
+    while j < last:
+        i0, d0 = rows[j], weights[j]
+        for l in range(r):
+            total[l] += d0 * M[i0, l]
+        j += 1
+
+
+@part
+def _add_neighbours(source, p, items, M, g):
+    """Set g to the sum of the rows of M, and have those of the next item fetched meanwhile."""
+    indptr, indices = source.indptr, source.indices
+    k = items[p]
+    for l in range(len(g)):
+        g[l] = 0.0
+    add_rows(g, indices, source.data, indptr[k], indptr[k + 1], M)
+    if p + 1 < len(items):
+        for j in range(indptr[items[p + 1]], indptr[items[p + 1] + 1]):
+            prefetch(M, indices[j])
+
+
+def _gather_neighbours(source, p, items, H, g):
+    _add_neighbours(source, p, items, H, g)
+
+
+def _gather_features(source, p, items, H, g):
+    _add_neighbours(source, p, items, source.Z, g)
+    own = source.norms[items[p]]
+    for l in range(len(g)):
+        g[l] -= own * H[items[p], l]
+
+
+def _gather_block(source, p, items, H, g):
+    for l in range(len(g)):
+        g[l] = source.G[p, l]
+
+
+def _learn_nothing(source, p, items, before, x, found):
+    pass
+
+
+def _learn_features(source, p, items, before, x, found):
+    """Z += x_k (x - before)^T, where the row has changed."""
+    indptr, indices, data, Z = source.indptr, source.indices, source.data, source.Z
+    m = 0
+    for l in range(len(x)):
+        x[m], found[m] = x[l] - before[l], l
+        m += x[m] != 0.0
+    for j in range(indptr[items[p]], indptr[items[p] + 1]):
+        i0, d0 = indices[j], data[j]
+        for t in range(m):
+            Z[i0, found[t]] += d0 * x[t]
+
+
+def _learn_block(source, p, items, before, x, found):
+    """G_b += S_bp (x - before) for the items after p."""
+    G, S = source.G, source.S
+    for l in range(len(x)):
+        x[l] -= before[l]
+    for b in range(p + 1, len(items)):
+        s = S[b, p]
+        if s != 0.0:
+            for l in range(len(x)):
+                G[b, l] += s * x[l]
+
+
+def _no_terms(source, k):
+    return 0.0
+
+
+def _norm(source, k):
+    return source.norms[k]
+
+
+def _no_gross(source, p, l):
+    return 0.0
+
+
+def _gross(source, p, l):
+    return source.gross[p, l]
+
+
+CASES: dict[str, dict[type, Any]] = {
+    "gather": {
+        Neighbours: _gather_neighbours,
+        Features: _gather_features,
+        Block: _gather_block,
+    },
+    "learn": {Neighbours: _learn_nothing, Features: _learn_features, Block: _learn_block},
+    "terms": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
+    "gross": {Neighbours: _no_gross, Features: _no_gross, Block: _gross},
+}
+
+
+def gather(source, p, items, H, g):
+    """Set g for item items[p]."""
+    CASES["gather"][type(source)](source, p, items, H, g)
+
+
+def learn(source, p, items, before, x, found):
+    """Let whom it concerns know that row items[p] of H was ``before`` and is x; x is used up."""
+    CASES["learn"][type(source)](source, p, items, before, x, found)
+
+
+def terms(source, k):
+    """Return a bound on the terms of g that cancel: |x_k|^2 of a Gram matrix."""
+    return CASES["terms"][type(source)](source, k)
+
+
+def gross(source, p, l):
+    """Return a bound on the terms of g_l that changes inside a block have left behind."""
+    return CASES["gross"][type(source)](source, p, l)
+
+
+@overload(gather, inline="always")
+def _(source, p, items, H, g):
+    return CASES["gather"][source.instance_class]
+
+
+@overload(learn, inline="always")
+def _(source, p, items, before, x, found):
+    return CASES["learn"][source.instance_class]
+
+
+@overload(terms, inline="always")
+def _(source, k):
+    return CASES["terms"][source.instance_class]
+
+
+@overload(gross, inline="always")
+def _(source, p, l):
+    return CASES["gross"][source.instance_class]

@@ -1,0 +1,120 @@
+"""Pairs that weigh: the exceptions of a row, whose weights differ from the background.
+
+Exceptions are a CSR triple with two values each: v_kj = w_kj - w0, and the similarity A_kj. An
+unknown pair has w_kj = 0.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from odsymnmf.kernels.compile import kernel, part
+
+
+class Exceptions(NamedTuple):
+    """The pairs that do not have the background weight w0; v = w - w0, a the similarity."""
+
+    indptr: Any
+    indices: Any
+    v: Any
+    a: Any
+
+
+@part
+def gather_exceptions(exceptions, q, H, x, B, v, e):
+    """Set B[l, j] = H_jl, v_j and e_j = A_kj - x . h_j for the exceptions j in row q.
+
+    Return how many there are.
+    """
+    start = exceptions.indptr[q]
+    count = exceptions.indptr[q + 1] - start
+    for j in range(count):
+        i = exceptions.indices[start + j]
+        v[j] = exceptions.v[start + j]
+        t = 0.0
+        for l in range(len(x)):
+            h = np.float64(H[i, l])
+            B[l, j] = h
+            t += x[l] * h
+        e[j] = exceptions.a[start + j] - t
+    return count
+
+
+@part
+def pull(count, b, v, e):
+    """Return sum_j v_j e_j b_j, sum_j v_j b_j^2, and the size of the terms of the first."""
+    s, square, size = 0.0, 0.0, 0.0
+    for j in range(count):
+        vb = v[j] * b[j]
+        s += vb * e[j]
+        square += vb * b[j]
+        size += abs(vb * e[j])
+    return s, square, size
+
+
+@part
+def exact_sum(exceptions, q, k, l, w0, H, power):
+    """Return sum_{i != k} w_ki H_il^power, the exceptions one by one: nothing cancels."""
+    p, end = exceptions.indptr[q], exceptions.indptr[q + 1]
+    total = 0.0
+    for i in range(len(H)):
+        w = w0
+        while p < end and exceptions.indices[p] < i:
+            p += 1
+        if p < end and exceptions.indices[p] == i:
+            w = w0 + exceptions.v[p]
+        h = np.float64(H[i, l])
+        if i != k and h != 0.0:
+            total += w * (h * h if power == 2 else h)
+    return total
+
+
+@kernel
+def error(exceptions, H, power):
+    """Return sum of v |a - h_i . h_j|^power over the exceptions."""
+    total = 0.0
+    for i in range(len(exceptions.indptr) - 1):
+        for p in range(exceptions.indptr[i], exceptions.indptr[i + 1]):
+            e = np.float64(exceptions.a[p])
+            for l in range(H.shape[1]):
+                e -= np.float64(H[i, l]) * H[exceptions.indices[p], l]
+            total += exceptions.v[p] * (e * e if power == 2 else abs(e))
+    return total
+
+
+@kernel
+def gain(items, exceptions, j, H, power):
+    """Return what column j gains on the exceptions of the items, were it zero on all others.
+
+    That is the sum of v (|e + x|^power - |e|^power), with e = a - h_i . h_k and x = H_ij H_kj, and
+    the sum of the absolute values of the terms.
+    """
+    total, size = 0.0, 0.0
+    for i in items:
+        for p in range(exceptions.indptr[i], exceptions.indptr[i + 1]):
+            k = exceptions.indices[p]
+            x = np.float64(H[i, j]) * H[k, j]
+            if x > 0.0:
+                e = np.float64(exceptions.a[p])
+                for t in range(H.shape[1]):
+                    e -= np.float64(H[i, t]) * H[k, t]
+                more = abs(e + x)
+                step = more * more - e * e if power == 2 else more - abs(e)
+                total += exceptions.v[p] * step
+                size += abs(exceptions.v[p]) * (
+                    more * more + e * e if power == 2 else more + abs(e)
+                )
+    return total, size
+
+
+@kernel
+def squares(indptr, indices, v, H):
+    """Return sum of v_ij (h_i . h_j)^2 over the exceptions."""
+    total = 0.0
+    for i in range(len(indptr) - 1):
+        for j in range(indptr[i], indptr[i + 1]):
+            p = 0.0
+            for l in range(H.shape[1]):
+                p += np.float64(H[i, l]) * H[indices[j], l]
+            total += v[j] * p * p
+    return total

@@ -1,0 +1,43 @@
+"""What is to be explained: similarities behind one protocol, and what every pair weighs.
+
+`as_similarity` turns an array or a sparse matrix into `Dense` or `Sparse`; `cosine` and `gram`
+make a `Gram` of documents, whose n x n matrix is never formed. No other room asks how A is stored:
+they ask for its size, its products, its rows and who must learn of a change. Never its diagonal.
+"""
+
+from odsymnmf.problem.checks import as_similarity, refuse_other_kinds
+from odsymnmf.problem.kinds import (
+    Dense,
+    Gram,
+    Similarity,
+    Sparse,
+    explained,
+    pair_squares,
+    weighted_product,
+)
+from odsymnmf.problem.made import (
+    cosine,
+    degree_normalized,
+    degrees,
+    gram,
+    inverse_root_degrees,
+    inverse_roots,
+)
+
+__all__ = [
+    "Dense",
+    "Gram",
+    "Similarity",
+    "Sparse",
+    "as_similarity",
+    "cosine",
+    "degree_normalized",
+    "degrees",
+    "explained",
+    "gram",
+    "inverse_root_degrees",
+    "inverse_roots",
+    "pair_squares",
+    "refuse_other_kinds",
+    "weighted_product",
+]
