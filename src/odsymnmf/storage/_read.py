@@ -15,6 +15,7 @@ from odsymnmf.storage._layout import (
     MAGIC,
     START,
     VERSION,
+    Array,
     Entry,
     Part,
     StorageError,
@@ -45,6 +46,13 @@ def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
         If the file is damaged, cut short, of another kind or version, or not one of ours.
     OSError
         If there is no such file, or it may not be read.
+
+    Examples
+    --------
+    >>> from odsymnmf import storage
+    >>> storage.read("/dev/null", "model")
+    Traceback (most recent call last):
+    odsymnmf.storage._layout.StorageError: /dev/null is a folder, a pipe or a device; give a file.
     """
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -143,19 +151,8 @@ def _of_type(wanted: type, value: Any) -> Any:
 
 
 def _array(file: BufferedReader, entry: Entry) -> Any:
-    """Read the parts of an array and put them together; ValueError if they are not sound."""
-    parts = []
-    for part in entry.parts:
-        flat = np.empty(part.length, dtype=np.dtype(part.dtype).newbyteorder("<"))
-        view = flat.view(np.uint8)
-        if (
-            file.readinto(view.data) != part.size
-            or hashlib.sha256(view.data).hexdigest() != part.sha256
-        ):
-            raise ValueError(f"array {entry.name[:50]!r} has changed")
-        if part.dtype == "bool" and view.max(initial=0) > 1:
-            raise ValueError(f"array {entry.name[:50]!r} holds what is neither true nor false")
-        parts.append(flat.astype(part.dtype, copy=False))
+    """Read an array; ValueError if it is not sound."""
+    parts = [_part(file, entry.name, part) for part in entry.parts]
     if entry.form == "dense":
         return parts[0].reshape(entry.shape)
     data, indices, indptr = parts
@@ -164,8 +161,7 @@ def _array(file: BufferedReader, entry: Entry) -> Any:
         int(indptr[0]) != 0
         or int(indptr[-1]) != len(data)
         or (indptr[1:] < indptr[:-1]).any()
-        or int(indices.max(initial=0)) >= max(columns, 1)
-        or (columns == 0 and len(data))
+        or (len(data) and int(indices.max()) >= columns)
     ):
         raise ValueError(f"array {entry.name[:50]!r} has indices out of place")
     small = max(len(data), rows, columns) <= np.iinfo(np.int32).max
@@ -178,3 +174,14 @@ def _array(file: BufferedReader, entry: Entry) -> Any:
     full = np.zeros(entry.shape, dtype=data.dtype)
     full[np.repeat(np.arange(rows), np.diff(indptr)), indices] = data
     return full
+
+
+def _part(file: BufferedReader, name: str, part: Part) -> Array:
+    flat = np.empty(part.length, dtype=np.dtype(part.dtype).newbyteorder("<"))
+    raw = flat.view(np.uint8)
+    count = file.readinto(raw.data)
+    if count != part.size or hashlib.sha256(raw.data).hexdigest() != part.sha256:
+        raise ValueError(f"array {name[:50]!r} has changed")
+    if part.dtype == "bool" and raw.max(initial=0) > 1:
+        raise ValueError(f"array {name[:50]!r} holds what is neither true nor false")
+    return flat.astype(part.dtype, copy=False)
