@@ -16,18 +16,23 @@ from .all_lines import LINES
 from .lines import run
 
 
-def main() -> int:
-    """Run the lines and print them; return 1 if a promise was broken."""
+def arguments() -> argparse.Namespace:
+    """Return the options."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all lines")
+    parser.add_argument("names", nargs="*", help="lines that begin so (default: all)")
     parser.add_argument("--list", action="store_true", help="show the names and end")
     parser.add_argument("--rounds", type=int, help="default: the full figure of each line")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, for each")
     parser.add_argument("--seed", type=int, help="default: a new one every time")
     parser.add_argument("--case", type=int, help="only this case of the seed, with a traceback")
-    options = parser.parse_args()
-    # A name stands for all lines that begin with it.
-    wanted = {n: l for n, l in LINES.items() if not options.names or n.startswith(tuple(options.names))}
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run the lines and print them; return 1 if a promise was broken."""
+    options = arguments()
+    begin = tuple(options.names) or ""
+    wanted = {name: line for name, line in LINES.items() if name.startswith(begin)}
     if options.list or not wanted:
         print("\n".join(f"{name:28}{line.title}" for name, line in LINES.items()))
         return 0 if options.list else 2
@@ -39,19 +44,21 @@ def main() -> int:
         for line in wanted.values():
             print(line.once(seed, options.case) or "held")
         return 0
-    print(f"Seed {seed}.\n\n| test | rounds | full figure | outcome | seconds |\n|---|---|---|---|---|")
+    print(f"Seed {seed}.\n\n| test | rounds | full figure | outcome | seconds |")
+    print("|---|---|---|---|---|", flush=True)
     broken = False
     for name, line in wanted.items():
         outcome = run(line, seed, options.rounds or line.rounds, options.seconds)
         broken |= outcome.broken(line)
-        words = ", ".join(f"{word} {count:,}" for word, count in sorted(outcome.words.items()))
+        words = [f"{word} {count:,}" for word, count in sorted(outcome.words.items())]
         if outcome.failures:
-            words += f", **FAILED {len(outcome.failures)}**"
-        row = (line.title, f"{outcome.rounds:,}", f"{line.rounds:,}", words, f"{outcome.seconds:.0f}")
-        print("|", " | ".join(row), "|", flush=True)
+            words.append(f"**failed {len(outcome.failures)}**")
+        counts = f"{outcome.rounds:,} | {line.rounds:,} | {', '.join(words)}"
+        print(f"| {line.title} | {counts} | {outcome.seconds:.0f} |", flush=True)
         for k, error in outcome.failures:
+            reason = "".join(traceback.format_exception_only(error)).strip()
             again = f"python -m tests.soak {name} --seed {seed} --case {k}"
-            print(f"{again}: {''.join(traceback.format_exception_only(error)).strip()}", file=sys.stderr)
+            print(f"{again}: {reason}", file=sys.stderr, flush=True)
     return int(broken)
 
 

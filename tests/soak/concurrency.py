@@ -1,4 +1,4 @@
-"""Fits side by side: threads, processes of joblib, forked children. The bits of one after another."""
+"""Fits side by side: threads, processes of joblib, forked children; the bits of one by one."""
 
 import multiprocessing
 import warnings

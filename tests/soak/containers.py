@@ -12,6 +12,9 @@ from odsymnmf.storage._layout import MAGIC, START, VERSION
 
 from .lines import Line
 
+PIECES = [b"", b"0", b"8", b"9" * 20, b"-1", b"1e9", b"null", b"[" * 2000, b'"', b"}", b"\xff"]
+PIECES += [b"float32", b"object", b"zeros", b"csr", b"dense", b"uint64", bytes(8)]
+
 
 def sample(rng):
     """Return a header and arrays of every form, at random."""
@@ -64,8 +67,6 @@ def _damaged(rng, data):
     for _ in range(rng.choice([1, 1, 2, 5])):
         at = int(rng.integers(len(data) + 1))
         end = at + int(rng.integers(0, 9))
-        pieces = [b"", b"0", b"9" * 20, b"-1", b"1e9", b"null", b"[" * 2000, b'"', b"}", b"\xff", b"8"]
-        pieces += [b"float32", b"object", b"zeros", b"csr", b"dense", b"uint64", bytes(8)]
         kind = rng.integers(4)
         if kind == 0 and at < len(data):
             data = data[:at] + bytes([data[at] ^ 1 << int(rng.integers(8))]) + data[at + 1 :]
@@ -74,7 +75,7 @@ def _damaged(rng, data):
         elif kind == 2:
             data = data[:at] + data[end:]
         else:
-            data = data[:at] + pieces[rng.integers(len(pieces))] + data[end:]
+            data = data[:at] + PIECES[rng.integers(len(PIECES))] + data[end:]
     return data
 
 

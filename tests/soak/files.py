@@ -4,7 +4,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from odsymnmf import io
@@ -12,15 +12,21 @@ from odsymnmf import io
 from .lines import Line
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "io"))
-import io_fuzz  # noqa: E402
+import io_fuzz
+
+
+@cache
+def folder():
+    """Return a folder that lasts as long as the process."""
+    return tempfile.TemporaryDirectory()
 
 
 def once(format, seed, k):
     """Read mutant k of a format, soon and within limits of memory."""
     name, data, options = io_fuzz.mutant(format, seed, k)
-    with tempfile.TemporaryDirectory() as folder, io_fuzz.limits(), warnings.catch_warnings():
+    with io_fuzz.limits(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = Path(folder, name)
+        path = Path(folder().name, name)
         path.write_bytes(data)
         signal.setitimer(signal.ITIMER_REAL, io_fuzz.SECONDS)
         try:

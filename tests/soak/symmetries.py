@@ -14,9 +14,9 @@ from .lines import Line
 from .problems import quiet
 
 
-def generic(rng):
-    """Return similarities in which nothing ties, a number of clusters, and options."""
-    n = int(rng.integers(2, 20))
+def generic(rng, smallest=2):
+    """Return similarities, a number of clusters, and options."""
+    n = int(rng.integers(smallest, 20))
     A = np.triu(rng.random((n, n)) * (rng.random((n, n)) < rng.uniform(0.2, 1)), 1)
     loss = str(rng.choice(["l2", "l1"]))
     form = [np.asarray, sparse.csr_array][rng.integers(2)]
@@ -25,7 +25,8 @@ def generic(rng):
 
 def permutation(rng):
     """The greedy start and the objective follow the items."""
-    A, r, form, options = generic(rng)
+    A, r, form, options = generic(rng, 15)
+    A += 0.1 * A.mean() * (1 - np.eye(len(A)))  # a lone pair would tie, and order would decide
     order = rng.permutation(len(A))
     B = A[np.ix_(order, order)]
     options["max_iter"] = 0
