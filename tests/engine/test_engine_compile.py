@@ -87,39 +87,6 @@ def test_damaged_files_are_made_anew(warm, suffix, left):
     assert fit(warm) == (0, "")
 
 
-# Kernels are loaded and called until well after the signal: they work, and it arrives once.
-LOADED = """
-import signal, sys, threading, os, time
-import numpy as np
-
-def press():
-    time.sleep(float(sys.argv[1]))
-    os.kill(os.getpid(), signal.SIGINT)
-
-from odsymnmf import kernels
-threading.Thread(target=press).start()
-came = 0
-calls = 0
-until = time.monotonic() + float(sys.argv[1]) + 1
-while time.monotonic() < until or calls == 0:
-    try:
-        found = kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0)
-        assert found == 1.0, found
-        found = kernels.checks.worst_asymmetry(*[np.zeros(2, dtype=int)] * 4)[0]
-        assert found == 0.0, found
-        calls += 1
-    except KeyboardInterrupt:
-        came += 1
-assert came == 1, came
-"""
-
-
-@pytest.mark.parametrize("moment", np.linspace(0.02, 1.2, 9).round(2).tolist())
-def test_an_interrupt_while_kernels_load_and_compile(tmp_path, moment):
-    done = python(LOADED, tmp_path, moment)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-
-
 def test_the_interrupt_waits_for_the_compiler(tmp_path):
     """It arrives while Numba works, and the kernel is complete when it is delivered."""
     done = python(

@@ -2,23 +2,16 @@
 
 import signal
 import sys
-import tempfile
 import warnings
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from odsymnmf import io
 
-from .lines import Line
+from .lines import Line, folder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "io"))
 import io_fuzz
-
-
-@cache
-def folder():
-    """Return a folder that lasts as long as the process."""
-    return tempfile.TemporaryDirectory()
 
 
 def once(format, seed, k):
@@ -26,7 +19,7 @@ def once(format, seed, k):
     name, data, options = io_fuzz.mutant(format, seed, k)
     with io_fuzz.limits(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = Path(folder().name, name)
+        path = folder("files") / name
         path.write_bytes(data)
         signal.setitimer(signal.ITIMER_REAL, io_fuzz.SECONDS)
         try:

@@ -1,8 +1,12 @@
 """The lines of the table, and how one is run."""
 
+import atexit
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -32,6 +36,14 @@ class Outcome(NamedTuple):
             return False
         word, share = line.least
         return self.words[word] < share * self.rounds
+
+
+@cache
+def folder(name: str) -> Path:
+    """Return a folder that lasts as long as the process."""
+    made = tempfile.TemporaryDirectory()
+    atexit.register(made.cleanup)
+    return Path(made.name)
 
 
 def run(line: Line, seed: int, rounds: int, seconds: float = float("inf")) -> Outcome:

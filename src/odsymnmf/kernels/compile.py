@@ -4,7 +4,6 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
 from typing import Any
 
 from numba import config, njit
@@ -36,25 +35,29 @@ def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Any:
         _warn_once(error)
         dispatcher = njit(nogil=True, fastmath=fastmath)(function)
     if not config.DISABLE_JIT:
-        _forgive_cache(dispatcher._cache)
-        # Numba's C code looks this method up when no compiled version fits, and only then.
-        dispatcher._compile_for_args = _uninterrupted(dispatcher._compile_for_args)
+        for protect in (_hold_signals, _forgive_cache):
+            with suppress(AttributeError):  # a Numba with other internals goes without
+                protect(dispatcher)
     return dispatcher
 
 
-def _uninterrupted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Hold Ctrl-C off: a compilation cut in two leaves a kernel that can never be called."""
+def _hold_signals(dispatcher: Any) -> None:
+    """Hold Ctrl-C off: a compilation cut in two leaves a kernel that can never be called.
 
-    @wraps(function)
+    Numba's C code looks this method up when no compiled version fits, and only then.
+    """
+    compile_and_return = dispatcher._compile_for_args
+
     def whole(*args: Any) -> Any:
         with held():
-            return function(*args)
+            return compile_and_return(*args)
 
-    return whole
+    dispatcher._compile_for_args = whole
 
 
-def _forgive_cache(cache: Any) -> None:
+def _forgive_cache(dispatcher: Any) -> None:
     """Make a damaged or unwritable cache a matter of speed alone."""
+    cache = dispatcher._cache
     load, save = cache.load_overload, cache.save_overload
 
     def load_or_compile(*args: Any) -> Any:
