@@ -26,7 +26,9 @@ def generic(rng, smallest=2):
 def permutation(rng):
     """The greedy start and the objective follow the items."""
     A, r, form, options = generic(rng, 15)
-    A += 0.1 * A.mean() * (1 - np.eye(len(A)))  # a lone pair would tie, and order would decide
+    # Items without links, or a lone pair, would tie, and the order would decide.
+    background = np.triu(rng.random(A.shape), 1)
+    A += 0.1 * A.mean() * (background + background.T)
     order = rng.permutation(len(A))
     B = A[np.ix_(order, order)]
     options["max_iter"] = 0
