@@ -9,7 +9,7 @@ import numpy as np
 
 from .lines import Line, folder
 
-# Kernels are called a thousand times after the signal: they give the right answers, and it arrives once.
+# Kernels are called a thousand times more: the answers are right, and the signal arrives once.
 SCRIPT = """
 import os, signal, sys, threading, time
 import numpy as np
