@@ -1,4 +1,4 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | fuzz | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test browser fuzz bench lint format clean
+.PHONY: demo test browser fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -32,6 +32,17 @@ browser:
 # Other damaged files every time; a failure names the seed that brings it back.
 fuzz: $(READY)
 	$(BIN)/python tests/io/io_fuzz.py --rounds $(or $(ROUNDS),100000)
+
+# Every promise of docs/reliability.md, other cases every time; SECONDS=60 for each line, or in full.
+soak: $(READY)
+	$(BIN)/python -m tests.soak $(NAMES) $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED))
+
+# Known vulnerabilities in what is installed; where the service cannot be asked, it says so.
+audit: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit 2>/dev/null \
+		|| echo "pip-audit could not be installed"
+	@$(BIN)/python .ci/audit.py
 
 bench: $(READY_BENCH)
 	$(BIN)/python -m benchmarks

@@ -62,10 +62,10 @@ def test_nowhere_to_keep_compiled_code(edges, tmp_path):
         subprocess.run([*COMMAND, *command], env=nowhere, capture_output=True, text=True)
         for command in commands
     )
-    assert cluster.returncode == 1
-    assert cluster.stderr.startswith("Error: numba can keep compiled code nowhere; set NUMBA_CACHE")
-    assert cluster.stderr.count("\n") == 1
-    assert info.returncode == 0
+    assert cluster.returncode == 0
+    assert cluster.stderr.count("NUMBA_CACHE_DIR") == 1
+    assert (tmp_path / "run" / "labels.csv").exists()
+    assert (info.returncode, info.stderr) == (0, "")
     assert "numba cache   nowhere: set NUMBA_CACHE_DIR" in info.stdout
 
 

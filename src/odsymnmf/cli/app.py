@@ -8,7 +8,7 @@ import click
 import odsymnmf
 from odsymnmf.cli.cluster import INTERRUPTED, cluster
 from odsymnmf.cli.completion import completion
-from odsymnmf.cli.info import NO_CACHE, info
+from odsymnmf.cli.info import info
 from odsymnmf.cli.plot import plot
 from odsymnmf.cli.reproduce import reproduce
 from odsymnmf.cli.score import score
@@ -29,13 +29,6 @@ class Commands(click.Group):
             if getattr(error, "errno", None) == errno.EPIPE:  # nobody reads on: click is silent
                 raise
             raise click.ClickException(one_line(error)) from error
-        except RuntimeError as error:
-            if NO_CACHE not in str(error):
-                raise
-            raise click.ClickException(
-                "numba can keep compiled code nowhere; set NUMBA_CACHE_DIR to a folder that you "
-                "may write to"
-            ) from error
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -2,14 +2,13 @@
 
 import os
 import platform
+import warnings
 
 import click
 
 import odsymnmf
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-# What numba says where it may write nowhere.
-NO_CACHE = "cannot cache function"
 EXTRAS = ("matplotlib", "networkx", "tqdm", "click")
 
 
@@ -57,15 +56,15 @@ def _thread_pools() -> list[str]:
 
 def _cache() -> str:
     """Say where numba keeps the compiled kernels: without a cache, each process compiles anew."""
-    try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # that there is no cache is said below
         from odsymnmf.kernels import l2
-    except RuntimeError as error:
-        if NO_CACHE not in str(error):
-            raise
-        return "nowhere: set NUMBA_CACHE_DIR to a folder that you may write to"
+
     if not hasattr(l2.sweep, "stats"):
         return "not used: NUMBA_DISABLE_JIT is set"
     folder = there = l2.sweep.stats.cache_path
+    if folder is None:
+        return "nowhere: set NUMBA_CACHE_DIR to a folder that you may write to"
     while not os.path.isdir(there):
         there = os.path.dirname(there)
     if not os.access(there, os.W_OK | os.X_OK):

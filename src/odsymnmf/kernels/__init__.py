@@ -8,6 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from odsymnmf.signals import held
+
 if TYPE_CHECKING:
     from odsymnmf.kernels import (
         checks,
@@ -39,4 +41,5 @@ __all__ = [
 def __getattr__(name: str) -> ModuleType:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+    with held():  # Ctrl-C here would leave half of Numba imported, or be swallowed by it
+        return import_module(f"{__name__}.{name}")

@@ -1,23 +1,30 @@
-"""How every kernel is compiled."""
+"""How every kernel is compiled: cached if the disk allows, and never half."""
 
+import threading
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from numba import njit
+from numba import config, njit
+
+from odsymnmf.signals import held
+
+_warned = threading.Event()
 
 # No kernel makes arrays of its own: their workspace comes from the caller. So nobody has to count
 # who refers to an array, and parts may hand arrays to each other, row after row, for nothing.
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile on first call, cache on disk, release the GIL; fused multiply-add is allowed."""
-    return njit(**OPTIONS, fastmath={"contract"})(function)
+    return _compiled(function, {"contract"})
 
 
 def summing(function: Callable[..., Any]) -> Any:
     """Compile as `kernel` does, and let sums be added in any order, so that they vectorise."""
-    return njit(**OPTIONS, fastmath={"contract", "reassoc", "nsz"})(function)
+    return _compiled(function, {"contract", "reassoc", "nsz"})
 
 
 def part(function: Callable[..., Any]) -> Any:
@@ -27,3 +34,66 @@ def part(function: Callable[..., Any]) -> Any:
     been seen to lose the store ``row.root[l] = ...``.
     """
     return njit(inline="always")(function)
+
+
+def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Any:
+    try:
+        dispatcher = njit(**OPTIONS, cache=True, fastmath=fastmath)(function)
+    except (RuntimeError, OSError) as error:  # no folder of Numba's choice can be written to
+        _warn_once(error)
+        dispatcher = njit(**OPTIONS, fastmath=fastmath)(function)
+    if not config.DISABLE_JIT:
+        for protect in (_hold_signals, _forgive_cache):
+            with suppress(AttributeError):  # a Numba with other internals goes without
+                protect(dispatcher)
+    return dispatcher
+
+
+def _hold_signals(dispatcher: Any) -> None:
+    """Hold Ctrl-C off: a compilation cut in two leaves a kernel that can never be called.
+
+    Numba's C code looks this method up when no compiled version fits, and only then.
+    """
+    compile_and_return = dispatcher._compile_for_args
+
+    def whole(*args: Any) -> Any:
+        with held():
+            return compile_and_return(*args)
+
+    dispatcher._compile_for_args = whole
+
+
+def _forgive_cache(dispatcher: Any) -> None:
+    """Make a damaged or unwritable cache a matter of speed alone."""
+    cache = dispatcher._cache
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_compile(*args: Any) -> Any:
+        try:
+            return load(*args)
+        except Exception as error:  # unpickling a damaged file can raise anything
+            _warn_once(error)
+            with suppress(Exception):
+                cache.flush()  # an empty index, so that the next process finds a sound one
+            return None
+
+    def save_if_possible(*args: Any) -> None:
+        try:
+            save(*args)
+        except Exception as error:  # a full disk, or a folder that has gone
+            _warn_once(error)
+
+    cache.load_overload, cache.save_overload = load_or_compile, save_if_possible
+
+
+def _warn_once(error: Exception) -> None:
+    if not _warned.is_set():
+        _warned.set()
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        warnings.warn(
+            f"compiled kernels could not be read from or kept in Numba's cache ({reason}), so they "
+            "are compiled anew, which takes some seconds; let the environment variable "
+            "NUMBA_CACHE_DIR name a folder that can be written to, with room in it",
+            RuntimeWarning,
+            stacklevel=2,
+        )

@@ -8,15 +8,20 @@ processor guesses by itself.
 
 from typing import Any
 
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
+import numpy as np
+from numba import config
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+
+from odsymnmf.kernels.compile import kernel, part
 
 
-def _prefetch(_typing, rows, i):
+@intrinsic
+def _hint(_typing, rows, i):
     """Return the signature, and what writes the hint in the language of the compiler."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.np.arrayobj import make_array
 
     def write(context, builder, signature, arguments):
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -34,8 +39,25 @@ def _prefetch(_typing, rows, i):
     return types.void(rows, i), write
 
 
+@kernel
+def _probe(rows, i):
+    _hint(rows, i)
+
+
+@part
 def _nothing(rows, i):
-    """Do nothing: without a compiler, there is no way to ask."""
+    """Do nothing: the hint may be left out."""
 
 
-prefetch: Any = _nothing if config.DISABLE_JIT else intrinsic(_prefetch)
+def _hint_or_nothing() -> Any:
+    """Return the hint if it can be built: it uses internals of Numba, which may change."""
+    if config.DISABLE_JIT:
+        return _nothing
+    try:
+        _probe(np.zeros((1, 1)), 0)
+    except Exception:  # whatever a changed internal raises, a slower sweep is the answer
+        return _nothing
+    return _hint
+
+
+prefetch = _hint_or_nothing()

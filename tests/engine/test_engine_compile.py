@@ -1,0 +1,148 @@
+"""Kernels come to life whatever the cache holds and whenever Ctrl-C is pressed."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+FIT = """
+import warnings
+import numpy as np
+import odsymnmf as od
+
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    f = od.factorize(np.ones((4, 4)), 1)
+print(f"{f.objective:.6f}", len(heard), *{str(w.message) for w in heard})
+"""
+
+
+def python(code, cache, *arguments, **variables):
+    """Run a script with its own cache; where numba can be told so, it may write nowhere else."""
+    nowhere_else = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **nowhere_else, **variables}
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def fit(cache, before=""):
+    """Return how often a fit in a new process warned, and what it said."""
+    done = python(before + FIT, cache)
+    assert done.returncode == 0, done.stderr
+    value, warned, *words = done.stdout.split(maxsplit=2)
+    assert value == "0.000000"
+    return int(warned), "".join(words)
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    cache = tmp_path_factory.mktemp("cache")
+    assert fit(cache) == (0, "")
+    assert len(list(cache.rglob("*.nbc"))) >= 3
+    return cache
+
+
+def test_nowhere_to_write(tmp_path):
+    (tmp_path / "file").write_text("")
+    warned, words = fit(tmp_path / "file" / "below")
+    assert warned == 1
+    assert "NUMBA_CACHE_DIR" in words
+
+
+def test_a_full_disk(tmp_path):
+    full = f"""
+import builtins, io
+opened = builtins.open
+def full(path, mode="r", *args, **options):
+    if ".tmp." in str(path):
+        raise OSError({errno.ENOSPC}, "No space left on device")
+    return opened(path, mode, *args, **options)
+builtins.open = full
+"""
+    warned, words = fit(tmp_path, full)
+    assert warned == 1
+    assert "No space left on device" in words
+    assert "NUMBA_CACHE_DIR" in words
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [b"", b"\x80\x04\x95", b"no pickle"])
+def test_damaged_files_are_made_anew(warm, suffix, left):
+    files = sorted(warm.rglob(f"*.{suffix}"))
+    for file in files:
+        file.write_bytes(left)
+    warned, words = fit(warm)
+    assert warned == 1
+    assert "NUMBA_CACHE_DIR" in words
+    assert all(file.stat().st_size > 20 for file in files)
+    assert fit(warm) == (0, "")
+
+
+def test_the_interrupt_waits_for_the_compiler(tmp_path):
+    """It arrives while Numba works, and the kernel is complete when it is delivered."""
+    done = python(
+        """
+import signal
+import numpy as np
+from odsymnmf import kernels
+from numba.core import event
+
+class Press(event.Listener):
+    def on_start(self, event): signal.raise_signal(signal.SIGINT)
+    def on_end(self, event): pass
+
+event.register("numba:compile", Press())
+try:
+    kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0)
+except KeyboardInterrupt:
+    print("interrupted with", len(kernels.weighted_median.select.signatures))
+print(kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0))
+""",
+        tmp_path,
+    )
+    assert (done.stderr, done.stdout) == ("", "interrupted with 1\n1.0\n")
+
+
+def test_compiled_calls_do_not_pass_through_the_hold():
+    from odsymnmf import kernels
+
+    select = kernels.weighted_median.select
+    arguments = np.arange(3.0), np.ones(3), 3, 2.0
+    select(*arguments)
+    held, select._compile_for_args = select._compile_for_args, None
+    try:
+        assert select(*arguments) == 1.0
+    finally:
+        select._compile_for_args = held
+
+
+def test_a_numba_without_the_internals_goes_without_the_hint(tmp_path):
+    done = python(
+        """
+import numpy as np
+from llvmlite import ir
+declare = ir.Module.declare_intrinsic
+def refuse(module, name, *args):
+    if "prefetch" in name:
+        raise TypeError("the internals have changed")
+    return declare(module, name, *args)
+ir.Module.declare_intrinsic = refuse
+import odsymnmf as od
+from odsymnmf.kernels import prefetch
+assert prefetch.prefetch is prefetch._nothing
+from scipy import sparse
+A = sparse.csr_array(np.ones((4, 4)))
+assert od.factorize(A, 1).objective < 1e-9
+""",
+        tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr

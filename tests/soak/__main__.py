@@ -1,0 +1,66 @@
+"""``python -m tests.soak [names] [--rounds N] [--seconds S] [--seed S]``: print the table.
+
+Without options every line is run in full, which takes hours; ``--seconds 60`` gives each line a
+minute. A failure names the line, the seed and the case that bring it back:
+``python -m tests.soak NAME --seed SEED --case K``.
+"""
+
+import argparse
+import sys
+import traceback
+import warnings
+
+import numpy as np
+
+from .all_lines import LINES
+from .lines import run
+
+
+def arguments() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("names", nargs="*", help="lines that begin so (default: all)")
+    parser.add_argument("--list", action="store_true", help="show the names and end")
+    parser.add_argument("--rounds", type=int, help="default: the full figure of each line")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, for each")
+    parser.add_argument("--seed", type=int, help="default: a new one every time")
+    parser.add_argument("--case", type=int, help="only this case of the seed, with a traceback")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run the lines and print them; return 1 if a promise was broken."""
+    options = arguments()
+    begin = tuple(options.names) or ""
+    wanted = {name: line for name, line in LINES.items() if name.startswith(begin)}
+    if options.list or not wanted:
+        print("\n".join(f"{name:28}{line.title}" for name, line in LINES.items()))
+        return 0 if options.list else 2
+    warnings.simplefilter("error")
+    seed = options.seed
+    if seed is None:
+        seed = int(np.random.SeedSequence().entropy % 10**9)
+    if options.case is not None:
+        for line in wanted.values():
+            print(line.once(seed, options.case) or "held")
+        return 0
+    print(f"Seed {seed}.\n\n| test | rounds | full figure | outcome | seconds |")
+    print("|---|---|---|---|---|", flush=True)
+    broken = False
+    for name, line in wanted.items():
+        outcome = run(line, seed, options.rounds or line.rounds, options.seconds)
+        broken |= outcome.broken(line)
+        words = [f"{word} {count:,}" for word, count in sorted(outcome.words.items())]
+        if outcome.failures:
+            words.append(f"**failed {len(outcome.failures)}**")
+        counts = f"{outcome.rounds:,} | {line.rounds:,} | {', '.join(words)}"
+        print(f"| {line.title} | {counts} | {outcome.seconds:.0f} |", flush=True)
+        for k, error in outcome.failures:
+            reason = "".join(traceback.format_exception_only(error)).strip()
+            again = f"python -m tests.soak {name} --seed {seed} --case {k}"
+            print(f"{again}: {reason}", file=sys.stderr, flush=True)
+    return int(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""Mutated files of every format: items or an error of one line."""
+
+import signal
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+
+from odsymnmf import io
+
+from .lines import Line, folder
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "io"))
+import io_fuzz
+
+
+def once(format, seed, k):
+    """Read mutant k of a format, soon and within limits of memory."""
+    name, data, options = io_fuzz.mutant(format, seed, k)
+    with io_fuzz.limits(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = folder("files") / name
+        path.write_bytes(data)
+        signal.setitimer(signal.ITIMER_REAL, io_fuzz.SECONDS)
+        try:
+            return io_fuzz.check(path, options)
+        except io_fuzz.Hang as hang:
+            raise AssertionError(str(hang)) from hang
+
+
+LINES = {
+    f"files-{format}": Line(f"mutated files: {format}", 1_000_000, partial(once, format))
+    for format in io.FORMATS
+}
