@@ -12,7 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.io._items import Array, bad, quoted
-from odsymnmf.io._symmetry import REMEDY, Line, combined, refuse_nonfinite, similarities
+from odsymnmf.io._symmetry import (
+    REMEDY,
+    Line,
+    combined,
+    refuse_infinite,
+    similarities,
+    tell_unknown,
+)
 
 
 def directed(
@@ -57,9 +64,9 @@ def from_list(
     i, j, weights, notes = without_loops(*edges)
     matrix, repeated = directed(i, j, weights, names)
     notes += repeated
-    refuse_nonfinite(path, matrix, names, line)
+    refuse_infinite(path, matrix, names, line)
     total = combined(matrix, "sum")
-    given, may_cancel = matrix, weights.min(initial=1) <= 0
+    given, may_cancel = matrix, not weights.min(initial=1) > 0
     if may_cancel:
         # Ones instead, because these weights are given all the same.
         entries = (np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr)
@@ -69,12 +76,12 @@ def from_list(
         # No sum has two terms, so that none can have grown beyond bounds; but zeros may be given.
         if may_cancel:
             total.eliminate_zeros()
-        return total, notes
+        return tell_unknown(path, total, notes)
     once = both - matrix.nnz
     if once and symmetrize is None and is_directed:
         pairs = "1 pair is" if once == 1 else f"{once} pairs are"
         problem = f"its column of types says Directed, and {pairs} linked in one direction only"
-        raise bad(path, f"{problem}; {REMEDY}")
+        raise bad(path, problem, REMEDY)
     if once and symmetrize is None:
         twice = given.multiply(given.T.tocsr()).tocoo()
         a, b = int(twice.row[0]), int(twice.col[0])
@@ -83,7 +90,8 @@ def from_list(
         raise bad(
             path,
             f"{pair} are linked in both directions, but {others} in one only: "
-            f"perhaps a directed graph, perhaps one link given twice; {REMEDY}",
+            "perhaps a directed graph, perhaps one link given twice",
+            REMEDY,
             line=line(a, b),
         )
     matrix, more = similarities(path, matrix, names, symmetrize, line)

@@ -10,8 +10,7 @@ from scipy import sparse
 from scipy.io import mmread
 
 from odsymnmf.io._items import InputError, bad, quoted, reason
-from odsymnmf.io._lines import as_utf8
-from odsymnmf.io._source import refuse_promise
+from odsymnmf.io._source import as_utf8, refuse_promise
 
 HEADER = "%%MatrixMarket matrix coordinate real symmetric"
 LAYOUTS = {"coordinate": 3, "array": 2}

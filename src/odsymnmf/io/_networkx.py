@@ -10,10 +10,9 @@ from xml.parsers import expat
 import numpy as np
 
 from odsymnmf.io._graph import directed, without_loops
-from odsymnmf.io._items import Items, bad, quoted, reason
-from odsymnmf.io._lines import as_utf8
-from odsymnmf.io._numbers import number
-from odsymnmf.io._symmetry import combined, refuse_nonfinite, similarities
+from odsymnmf.io._items import Items, bad, number, quoted, reason
+from odsymnmf.io._source import as_utf8
+from odsymnmf.io._symmetry import combined, refuse_infinite, similarities, tell_unknown
 
 # Elements in one another; GraphML needs five.
 DEPTH = 100
@@ -125,9 +124,10 @@ def _items(path: Path, format: str, graph: Any, symmetrize: str | None) -> Items
         return Items(matrix, names, format, notes + more + told)
     matrix, more = directed(np.minimum(i, j), np.maximum(i, j), weights, names)
     matrix = combined(matrix, "sum")
-    refuse_nonfinite(path, matrix, names)
+    refuse_infinite(path, matrix, names)
     matrix.eliminate_zeros()
-    return Items(matrix, names, format, notes + more)
+    matrix, notes = tell_unknown(path, matrix, notes + more)
+    return Items(matrix, names, format, notes)
 
 
 def _names(graph: Any) -> list[str]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from odsymnmf.io._cluto import read_cluto
 from odsymnmf.io._edges import read_edges
-from odsymnmf.io._items import Items, bad, numbered
-from odsymnmf.io._lines import fields
+from odsymnmf.io._items import Items, Remedy, bad, numbered
 from odsymnmf.io._matrix_market import read_mtx
 from odsymnmf.io._networkx import read_gml, read_graphml
 from odsymnmf.io._numpy import read_npy, read_npz
+from odsymnmf.io._sheet import sheet
 from odsymnmf.io._source import load
 from odsymnmf.io._symmetry import SYMMETRIZE, finite_features, floats, similarities
 from odsymnmf.io._table import looks_like_table, read_table
@@ -26,6 +26,7 @@ SIGNATURES = {
     rb"(\xef\xbb\xbf)?\s*<(\?xml|!|graphml)": "graphml",
     rb"(\xef\xbb\xbf)?(\s*(Creator|Version|Comment|#)[^\n]*\n)*\s*graph\s*\[": "gml",
 }
+NO_FEATURES = Remedy("leave features out", "leave the affinity out")
 ENDINGS = {
     ".npy": "npy",
     ".npz": "npz",
@@ -111,7 +112,7 @@ def read(
     data = load(path)
     chosen = format or _recognised(path, data)
     if chosen in (None, "edges", "table"):
-        rows = fields(path, data)
+        rows = sheet(path, data)
         is_table = (
             looks_like_table(rows, features=features) if chosen is None else chosen == "table"
         )
@@ -122,7 +123,7 @@ def read(
             items = read_edges(rows, features=features, symmetrize=symmetrize, is_sure=is_sure)
     elif chosen in ("graphml", "gml"):
         if features:
-            raise bad(path, "is a graph, and has no features; leave the affinity out")
+            raise bad(path, "is a graph, and has no features", NO_FEATURES)
         items = (read_graphml if chosen == "graphml" else read_gml)(path, data, symmetrize)
     else:
         items = _settled(path, _matrix(path, data, chosen), features, symmetrize)

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from odsymnmf.io._items import bad, quoted
-from odsymnmf.io._lines import as_utf8, fields
-from odsymnmf.io._source import load
+from odsymnmf.io._sheet import sheet
+from odsymnmf.io._source import as_utf8, load
 
 Name = str | os.PathLike[str]
 # What stands above the columns of a table of labels.
@@ -86,18 +87,17 @@ def read_labels(path: Name) -> dict[str, str]:
     """
     path = Path(path)
     remedy = "give a csv file of names and clusters"
-    rows = fields(path, load(path, folder="give the table in it, such as its labels.csv"), remedy)
-    if rows.shape[1] not in (2, 3):
-        raise rows.error(0, f"{rows.shape[1]} columns; give two, name and cluster")
-    top = rows.row(0)
-    first = int(top[0].lower() in NAMES or top[1].lower() in CLUSTERS)
+    rows = sheet(path, load(path, folder="give the table in it, such as its labels.csv"), remedy)
+    if rows.width not in (2, 3):
+        raise rows.error(0, f"{rows.width} columns; give two, name and cluster")
+    first = int(rows.top[0].lower() in NAMES or rows.top[1].lower() in CLUSTERS)
     labels: dict[str, str] = {}
-    for i in range(first, rows.shape[0]):
-        name, cluster = rows.text(i, 0), rows.text(i, 1)
+    for (name, cluster, *_), line in islice(rows.rows(), first, None):
         if not name or not cluster:
-            raise rows.error(i, "a name or cluster is missing; fill it in")
+            raise bad(path, "a name or cluster is missing; fill it in", line=line)
         if name in labels:
-            raise rows.error(i, f"{quoted(name)} is named a second time; keep one line for it")
+            problem = f"{quoted(name)} is named a second time; keep one line for it"
+            raise bad(path, problem, line=line)
         labels[name] = cluster
     if not labels:
         raise rows.error(0, "a header, but no labels below it; give at least one")

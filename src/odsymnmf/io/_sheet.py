@@ -1,0 +1,334 @@
+"""Rows and columns of a text file, parsed by pandas.
+
+pandas is quick, and forgiving: it pads short lines, takes 007 for 7 and ``"a"b`` for ab. So what
+it reads is looked at for signs of that. Where there is one, or where pandas refuses, `DoubtError`
+is raised, and the caller reads again from `Sheet.tidied`: the same rows, cut by Python, which
+either are regular or raise an error that names the line.
+"""
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.io import _rows
+from odsymnmf.io._items import Array, InputError, Remedy, bad, number, quoted
+from odsymnmf.io._signs import (
+    are_exact,
+    has_comments,
+    has_long_numbers,
+    has_padded_numbers,
+    quotes_are_around,
+    without_comments,
+)
+from odsymnmf.io._source import OTHER_FORMAT, as_utf8
+
+# Between the fields of tidied rows: no text contains it.
+UNIT = b"\x1f"
+# Rows that are looked at to see what a file is.
+HEAD = 5
+# Cells without a value, beside the ways to write NaN; R writes NA.
+MISSING = ["", "NA"]
+NANS = ["nan", "NaN", "NAN"]
+LONGEST_NAME = 1000
+# An id such as 007 is a name, and one of 19 digits may not fit.
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}|-0", re.ASCII)
+LARGEST_ID = 10**18
+GIVE = "give a number there, or leave the column out"
+
+
+class DoubtError(Exception):
+    """What pandas read may not be what stands there."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The rows of a text file; ``line`` is that of the first row."""
+
+    path: Path
+    body: bytes
+    line: int
+    delimiter: bytes | None
+    # The first row had one field less, and an empty one was put before it (as R writes tables).
+    corner_added: bool = False
+    # The line of every row, of rows that Python has cut.
+    lines: "array[int] | None" = None
+
+    @cached_property
+    def head(self) -> list[list[str]]:
+        """The first rows, all of one width."""
+        return [row for row, _ in islice(self.rows(), HEAD)]
+
+    @property
+    def top(self) -> list[str]:
+        return self.head[0]
+
+    @property
+    def width(self) -> int:
+        return len(self.top)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more than one row."""
+        return len(self.head) > 1
+
+    def rows(self) -> Iterator[_rows.Row]:
+        """Yield all rows, by Python; all must have as many fields as the first."""
+        if self.lines is not None:
+            cells = (row[:-1].decode().split(UNIT.decode()) for row in io.BytesIO(self.body))
+            yield from zip(cells, self.lines, strict=True)
+            return
+        width = None
+        for row, line in _rows.rows(self.path, self.body, self.delimiter, self.line):
+            if width is None:
+                row = [""] * self.corner_added + row
+                width = len(row)
+            if len(row) != width:
+                problem = f"{len(row)} fields where the lines above have {width}"
+                remedy = "give every line the same number, and put names with blanks in quotes"
+                raise bad(self.path, problem, remedy, line=line)
+            yield row, line
+
+    def tidied(self) -> "Sheet":
+        """Return the same rows, cut by Python; an error names the line that is not regular."""
+        if self.lines is not None:
+            return self
+        text, lines = io.BytesIO(), array("q")
+        for row, line in self.rows():
+            text.write(UNIT.join(cell.encode() for cell in row) + b"\n")
+            lines.append(line)
+        body = text.getvalue()
+        return replace(self, body=body, delimiter=UNIT, lines=lines, corner_added=False)
+
+    def error(self, row: int, problem: str, remedy: str | Remedy = "") -> InputError:
+        return bad(self.path, problem, remedy, line=self.line_of(row))
+
+    def line_of(self, row: int) -> int:
+        """Return the line of the file on which a row begins."""
+        return next(line for _, line in islice(self.rows(), row, None))
+
+    # --- pandas ------------------------------------------------------------------------------
+
+    def frame(self, first: int, dtype: Any, columns: list[int], **how: Any) -> Any:
+        """Return pandas' reading of some columns, from row ``first`` (0 or 1) on."""
+        pandas = _pandas(self.path)
+        body = self._regular
+        start = body.find(b"\n") + 1 if first else 0
+        if start == len(body):
+            return pandas.DataFrame({k: [] for k in columns})
+        if body.count(b'"', 0, start) % 2 and self.lines is None:
+            raise DoubtError  # the first row goes over several lines
+        stream = io.BytesIO(body)
+        stream.seek(start)
+        how = {"na_filter": False} | how
+        if self.lines is None:
+            how["skipinitialspace"] = True
+        else:
+            how |= {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False}
+        try:
+            frame = pandas.read_csv(
+                stream,
+                sep=self.delimiter.decode() if self.delimiter else r"\s+",
+                header=None,
+                names=range(self.width),
+                usecols=columns,
+                dtype=dtype,
+                engine="c",
+                **how,
+            )
+        except (ValueError, OverflowError) as error:  # a ParserError is a ValueError
+            raise DoubtError from error
+        if not isinstance(frame.index, pandas.RangeIndex):
+            raise DoubtError  # all lines are longer than the first
+        return frame
+
+    @cached_property
+    def _regular(self) -> bytes:
+        """The text without comments, if its quotes stand around whole fields."""
+        if self.lines is not None:
+            return self.body
+        is_commented = has_comments(self.body)
+        if b'"' in self.body and (is_commented or not quotes_are_around(self.body, self.delimiter)):
+            raise DoubtError
+        return without_comments(self.body) if is_commented else self.body
+
+    # --- names -------------------------------------------------------------------------------
+
+    def codes(self, first: int, columns: list[int]) -> tuple[list[Array], list[str]]:
+        """Number the distinct names of the columns, in order of appearance, and return them."""
+        frame = self.frame(first, "category", columns, low_memory=False)
+        found: dict[str, int] = {}
+        parts = []
+        for place, column in enumerate(columns):
+            codes, texts = frame[column].cat.codes.to_numpy(), list(frame[column].cat.categories)
+            self._check_names(first, texts, codes)
+            # Where each name occurs first, row by row.
+            at = np.empty(len(texts), dtype=np.int64)
+            at[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+            parts.append((codes, texts, at * len(columns) + place))
+        order = np.argsort(np.concatenate([at for *_, at in parts]))
+        texts = [self._bare(text) for _, part, _ in parts for text in part]
+        for k in order.tolist():
+            found.setdefault(texts[k], len(found))
+        numbers = np.array([found[text] for text in texts], dtype=np.int32)
+        ends = np.cumsum([len(part) for _, part, _ in parts])
+        pieces = np.split(numbers, ends[:-1])
+        return [piece[codes] for (codes, *_), piece in zip(parts, pieces, strict=True)], list(found)
+
+    def _bare(self, name: str) -> str:
+        return name if self.lines is not None else name.strip(_rows.BLANKS).replace("\n", " ")
+
+    def _check_names(self, first: int, names: list[str], codes: Array | None) -> None:
+        """DoubtError blanks around names where there are quotes; refuse no name, and a huge one."""
+        if self.lines is None:
+            has_quotes = b'"' in self.body
+            for name in names:
+                bare = name.strip(_rows.BLANKS)
+                if not 0 < len(bare) <= LONGEST_NAME or (has_quotes and bare != name):
+                    raise DoubtError
+        elif codes is not None:
+            for k, name in enumerate(names):
+                if not 0 < len(name) <= LONGEST_NAME:
+                    what = "a huge name" if name else "no name"
+                    row = first + int((codes == k).argmax())
+                    problem = f"{what} where one is needed"
+                    raise self.error(row, problem, "fill it in or drop the line")
+
+    def integers(self, first: int, columns: list[int]) -> list[Array] | None:
+        """Return columns of ids; None where one is no integer, or begins with 0 or +."""
+        if not all(INTEGER.fullmatch(row[j]) for row in self.head[first:] for j in columns):
+            return None
+        try:
+            if has_padded_numbers(self._regular, self.delimiter):
+                return self._slow_integers(first, columns)
+            frame = self.frame(first, np.int64, columns)
+        except DoubtError:
+            return None
+        values = [frame[column].to_numpy() for column in columns]
+        fits = all(abs(part).max(initial=0) < LARGEST_ID for part in values)
+        return values if fits else None
+
+    def _slow_integers(self, first: int, columns: list[int]) -> list[Array] | None:
+        """A number that begins with 0 stands somewhere; perhaps it is a weight."""
+        frame, values = self.frame(first, "category", columns, low_memory=False), []
+        for column in columns:
+            texts = [text.strip(_rows.BLANKS) for text in frame[column].cat.categories]
+            if not all(INTEGER.fullmatch(text) for text in texts):
+                return None
+            values.append(np.array([int(t) for t in texts])[frame[column].cat.codes.to_numpy()])
+        return values
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def numbers(
+        self,
+        first: int,
+        columns: list[int],
+        *,
+        text: int | None = None,
+        may_miss: bool = False,
+        remedy: str | Remedy = GIVE,
+    ) -> tuple[Array, list[str]]:
+        """Return columns as floats; and the column ``text``, if there is one, as text.
+
+        A cell that is empty or says NA is NaN if it ``may_miss``.
+        """
+        blanks = (MISSING if may_miss else []) + NANS
+        dtype: dict[int, Any] = dict.fromkeys(columns, np.float64)
+        how = {
+            "na_filter": True,
+            "keep_default_na": False,
+            "na_values": dict.fromkeys(dtype, blanks),
+        }
+        names = [] if text is None else [text]
+        wanted = dtype | dict.fromkeys(names, object)
+        try:
+            exactly = has_long_numbers(self._regular)
+            for precision in ["round_trip"] if exactly else [None, "round_trip"]:
+                frame = self.frame(first, wanted, names + columns, float_precision=precision, **how)
+                texts = frame.pop(text).tolist() if names else []
+                values = frame.to_numpy(dtype=np.float64)
+                if precision or are_exact(values):
+                    break
+            self._check_numbers(first, columns, values)
+            self._check_names(first, [name or "-" for name in texts], None)
+        except DoubtError:
+            if self.lines is None:
+                raise
+            return self._slow_numbers(first, columns, names, may_miss, remedy)
+        return values, [self._bare(name) for name in texts]
+
+    def _check_numbers(self, first: int, columns: list[int], values: Array) -> None:
+        for row in self.head[first:]:
+            if any(number(row[j]) is None and row[j] not in MISSING for j in columns):
+                raise DoubtError  # such as True, which pandas takes for 1
+        if self.lines is not None or not values.size or columns[-1] != self.width - 1:
+            return
+        # A short line ends with cells that are missing, as an empty cell does.
+        if np.isnan(values[:, -1]).any():
+            mark = self.delimiter or b" "
+            marks = self._regular.count(mark, self._regular.find(b"\n") + 1 if first else 0)
+            if b'"' in self.body or marks != len(values) * (self.width - 1):
+                raise DoubtError
+
+    def _slow_numbers(
+        self, first: int, columns: list[int], names: list[int], may_miss: bool, remedy: str | Remedy
+    ) -> tuple[Array, list[str]]:
+        """Cell by cell, to find the one that is not a number."""
+        values, texts = array("d"), []
+        for row, line in islice(self.rows(), first, None):
+            texts += [row[j] for j in names]
+            values.extend(self._float(row[j], line, may_miss, remedy) for j in columns)
+        return np.array(values).reshape(len(texts) or -1, len(columns)), texts
+
+    def floats(self, first: int, texts: list[str], may_miss: bool, remedy: str | Remedy) -> Array:
+        """Return a column that has been read as text."""
+        try:
+            return np.array([self._float(text, 0, may_miss, remedy) for text in texts])
+        except InputError:
+            lines = [line for _, line in islice(self.rows(), first, None)]
+            cells = zip(texts, lines, strict=True)
+            return np.array([self._float(text, line, may_miss, remedy) for text, line in cells])
+
+    def _float(self, cell: str, line: int, may_miss: bool, remedy: str | Remedy) -> float:
+        value = float("nan") if may_miss and cell in MISSING else number(cell)
+        if value is None:
+            is_comma = number(cell.replace(",", ".")) is not None
+            remedy = "write numbers with a decimal point" if is_comma else remedy
+            raise bad(self.path, f"{quoted(cell)} is not a number", remedy, line=line)
+        return value
+
+
+def sheet(path: Path, data: bytes, remedy: str | Remedy = OTHER_FORMAT) -> Sheet:
+    """Return the rows of a text file.
+
+    The delimiter is what the first line has of tab, semicolon and comma, in this order, else any
+    blanks. Lines that are empty or begin with # or % are left out. ``remedy`` is for a file that
+    is not text.
+    """
+    data = as_utf8(path, data, remedy).replace(UNIT, b" ")
+    data += b"\n" * (not data.endswith(b"\n"))
+    start, line = _rows.first_row(path, data)
+    body = data[start:]
+    found = Sheet(path, body, line, _rows.delimiter(body))
+    cut = _rows.rows(path, body, found.delimiter, line)
+    (top, _), *more = islice(cut, 2)
+    if more and len(more[0][0]) == len(top) + 1 and all(number(word) is None for word in top):
+        return replace(found, corner_added=True)
+    return found
+
+
+def _pandas(path: Path) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise bad(path, "needs pandas; install it with pip install 'odsymnmf[cli]'") from None
+    return pandas
