@@ -33,7 +33,7 @@ def rows_of(text):
 
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1), st.sampled_from([",", " ", "\t", ";"]))
 def test_names_are_numbered_by_appearance(rows, mark):
-    found, names = rows_of("".join(f"{a}{mark}{b}\n" for a, b in rows)).codes(0, [0, 1])
+    found, names, _ = rows_of("".join(f"{a}{mark}{b}\n" for a, b in rows)).codes(0, [0, 1], [])
     expected = list(dict.fromkeys(name for row in rows for name in row))
     assert names == expected
     pairs = list(zip(*(part.tolist() for part in found), strict=True))
@@ -43,7 +43,7 @@ def test_names_are_numbered_by_appearance(rows, mark):
 def test_many_names():
     rng = np.random.default_rng(0)
     words = [f"{'long' * (k % 7)}{k}" for k in rng.integers(200_000, size=400_000)]
-    (found,), names = rows_of("\n".join(words)).codes(0, [0])
+    (found,), names, _ = rows_of("\n".join(words)).codes(0, [0], [])
     expected = {word: k for k, word in enumerate(dict.fromkeys(words))}
     assert names == list(expected)
     assert found.tolist() == [expected[word] for word in words]
@@ -51,13 +51,14 @@ def test_many_names():
 
 @given(st.lists(st.one_of(NUMBERS.map(repr), PARTS, st.integers().map(str)), min_size=1))
 def test_numbers_are_those_of_python(texts):
-    found, _ = rows_of("".join(f"x,{text}\n" for text in texts)).tidied().numbers(0, [1])
+    found, _ = rows_of("".join(f"x,{text}\n" for text in texts)).tidied().numbers(0, [1], 0)
     np.testing.assert_array_equal(found.ravel(), [float(text) for text in texts])
 
 
 @given(st.lists(st.integers(0, 10**18 - 1), min_size=2).filter(lambda ids: len(ids) % 2 == 0))
 def test_ids_are_sorted(ids):
-    i, j = rows_of(joined(zip(ids[::2], ids[1::2], strict=True)).decode()).integers(0, [0, 1])
+    rows = rows_of(joined(zip(ids[::2], ids[1::2], strict=True)).decode())
+    (i, j), _ = rows.integers(0, [0, 1], [])
     assert (i.tolist(), j.tolist()) == (ids[::2], ids[1::2])
 
 

@@ -51,8 +51,15 @@ def _read(sheet: Sheet, features: bool, symmetrize: str | None, is_sure: bool) -
     if named:
         notes = left_out(sheet.top, {*named.ends, *weight, *([named.type] if kind else [])})
     notes += [] if weight else [UNWEIGHTED]
-    i, j, names, columns = _numbered(sheet, first, ends, ids, features)
-    weights = sheet.numbers(first, weight)[0].ravel() if weight else np.ones(len(i))
+    if features:
+        (i,), names, values = sheet.codes(first, ends[:1], weight)
+        (j,), columns, _ = sheet.codes(first, ends[1:], [])
+    elif ids is None:
+        (i, j), names, values = sheet.codes(first, ends, weight)
+    else:
+        (i, j), values = ids
+        i, j, names = _compact(sheet, i, j, first)
+    weights = values.ravel() if weight else np.ones(len(i))
     if features:
         if not is_sure:
             _refuse_graph(sheet, ends, names, columns)
@@ -79,33 +86,18 @@ def _refuse_wrong_width(sheet: Sheet) -> None:
 
 def _ids(
     sheet: Sheet, ends: list[int], weight: list[int], features: bool
-) -> tuple[int, list[Array] | None]:
+) -> tuple[int, tuple[list[Array], Array] | None]:
     """Return 1 if the first row is a header, else 0; and the ids below it if all are integers."""
     top = sheet.top
     known = has_ends(top) or (features and _has_items(sheet, ends))
     is_word = [number(top[k]) is None for k in ends + weight]
     if known or (sheet.has_more and weight and is_word[2]):
-        return 1, sheet.integers(1, ends) if sheet.has_more else None
-    ids = sheet.integers(0, ends)
+        return 1, sheet.integers(1, ends, weight) if sheet.has_more else None
+    ids = sheet.integers(0, ends, weight)
     if ids is None and sheet.has_more and is_word[0] and is_word[1]:
-        ids = sheet.integers(1, ends)
+        ids = sheet.integers(1, ends, weight)
         return int(ids is not None), ids
     return 0, ids
-
-
-def _numbered(
-    sheet: Sheet, first: int, ends: list[int], ids: list[Array] | None, features: bool
-) -> tuple[Array, Array, list[str], list[str]]:
-    """Return both ends of every edge as numbers, and the names of either."""
-    if features:
-        (i,), names = sheet.codes(first, ends[:1])
-        (j,), columns = sheet.codes(first, ends[1:])
-        return i, j, names, columns
-    if ids is not None:
-        i, j, names = _compact(sheet, *ids, first)
-    else:
-        (i, j), names = sheet.codes(first, ends)
-    return i, j, names, names
 
 
 def _compact(sheet: Sheet, i: Array, j: Array, first: int) -> tuple[Array, Array, list[str]]:

@@ -160,111 +160,150 @@ class Sheet:
             raise DoubtError
         return without_comments(self.body) if is_commented else self.body
 
+    def read(
+        self,
+        first: int,
+        texts: dict[int, Any],
+        numbers: list[int],
+        *,
+        may_miss: bool = False,
+        remedy: str | Remedy = GIVE,
+    ) -> tuple[dict[int, Any], Array]:
+        """Return some columns as they are, and others as floats, in one pass.
+
+        A cell that is empty or says NA is NaN if it ``may_miss``.
+        """
+        try:
+            return self._quick(first, texts, numbers, (MISSING if may_miss else []) + NANS)
+        except DoubtError:
+            if self.lines is None or not numbers:
+                raise
+        frame = self.frame(first, texts, [*texts])
+        values = array("d")
+        for row, line in islice(self.rows(), first, None):
+            values.extend(self._float(row[j], line, may_miss, remedy) for j in numbers)
+        return {j: frame[j] for j in texts}, np.array(values).reshape(-1, len(numbers))
+
+    def _quick(
+        self, first: int, texts: dict[int, Any], numbers: list[int], missing: list[str]
+    ) -> tuple[dict[int, Any], Array]:
+        dtype = texts | dict.fromkeys(numbers, np.float64)
+        how: dict[str, Any] = {"low_memory": "category" not in texts.values()}
+        if numbers:
+            values_missing = dict.fromkeys(numbers, missing)
+            how |= {"na_filter": True, "keep_default_na": False, "na_values": values_missing}
+        exactly = not numbers or has_long_numbers(self._regular)
+        for precision in ["round_trip"] if exactly else [None, "round_trip"]:
+            frame = self.frame(first, dtype, [*texts, *numbers], float_precision=precision, **how)
+            columns = {j: frame.pop(j) for j in texts}
+            values = frame.to_numpy(dtype=np.float64)
+            if precision or are_exact(values):
+                break
+        self._check_numbers(first, numbers, values)
+        return columns, values
+
     # --- names -------------------------------------------------------------------------------
 
-    def codes(self, first: int, columns: list[int]) -> tuple[list[Array], list[str]]:
-        """Number the distinct names of the columns, in order of appearance, and return them."""
-        frame = self.frame(first, "category", columns, low_memory=False)
-        found: dict[str, int] = {}
+    def codes(
+        self, first: int, ends: list[int], weight: list[int]
+    ) -> tuple[list[Array], list[str], Array]:
+        """Number the distinct names in some columns, in order of appearance.
+
+        Returns the numbers, the names, and the columns ``weight``.
+        """
+        columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
+        index: dict[str, int] = {}
         parts = []
-        for place, column in enumerate(columns):
-            codes, texts = frame[column].cat.codes.to_numpy(), list(frame[column].cat.categories)
-            self._check_names(first, texts, codes)
-            # Where each name occurs first, row by row.
-            at = np.empty(len(texts), dtype=np.int64)
-            at[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-            parts.append((codes, texts, at * len(columns) + place))
-        order = np.argsort(np.concatenate([at for *_, at in parts]))
-        texts = [self._bare(text) for _, part, _ in parts for text in part]
-        for k in order.tolist():
-            found.setdefault(texts[k], len(found))
-        numbers = np.array([found[text] for text in texts], dtype=np.int32)
-        ends = np.cumsum([len(part) for _, part, _ in parts])
-        pieces = np.split(numbers, ends[:-1])
-        return [piece[codes] for (codes, *_), piece in zip(parts, pieces, strict=True)], list(found)
+        for series in columns.values():
+            codes, texts = series.cat.codes.to_numpy(), self._bare(first, series)
+            parts.append((codes, np.array([index.setdefault(text, len(index)) for text in texts])))
+        at = np.full(len(index), np.iinfo(np.int64).max)
+        for k, (codes, numbers) in enumerate(parts):
+            row = np.empty(len(numbers), dtype=np.int64)
+            # Backwards, because of several writers the last is kept.
+            row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+            np.minimum.at(at, numbers, row * len(parts) + k)
+        order = np.argsort(at)
+        rank = np.empty(len(index), dtype=np.int32)
+        rank[order] = np.arange(len(index))
+        names = list(index)
+        found = [rank[numbers][codes] for codes, numbers in parts]
+        return found, [names[k] for k in order.tolist()], weights
 
-    def _bare(self, name: str) -> str:
-        return name if self.lines is not None else name.strip(_rows.BLANKS).replace("\n", " ")
+    def _bare(self, first: int, series: Any) -> list[str]:
+        """Return the distinct names of a column without blanks around them, if none is amiss."""
+        names = list(series.cat.categories)
+        is_sound = 0 < min(map(len, names), default=1) <= max(map(len, names), default=1)
+        if not is_sound or max(map(len, names), default=1) > LONGEST_NAME:
+            self._refuse_names(first, names, series.cat.codes.to_numpy())
+        joined = "\n".join(names)
+        if self.lines is None and (
+            "\t" in joined
+            or joined.count("\n") >= len(names)
+            or (" " in joined and re.search("(^|\n) | (\n|$)", joined))
+        ):
+            names = self._stripped(names)
+            if not all(names):
+                raise DoubtError
+        return names
 
-    def _check_names(self, first: int, names: list[str], codes: Array | None) -> None:
-        """DoubtError blanks around names where there are quotes; refuse no name, and a huge one."""
+    def _stripped(self, names: list[str]) -> list[str]:
+        """Take away blanks around names; in quotes they would belong to them."""
+        bare = [name.strip(_rows.BLANKS) for name in names]
+        if bare != names and b'"' in self.body:
+            raise DoubtError
+        return [name.replace("\n", " ") for name in bare]
+
+    def _refuse_names(self, first: int, names: list[str], codes: Array) -> None:
         if self.lines is None:
-            has_quotes = b'"' in self.body
-            for name in names:
-                bare = name.strip(_rows.BLANKS)
-                if not 0 < len(bare) <= LONGEST_NAME or (has_quotes and bare != name):
-                    raise DoubtError
-        elif codes is not None:
-            for k, name in enumerate(names):
-                if not 0 < len(name) <= LONGEST_NAME:
-                    what = "a huge name" if name else "no name"
-                    row = first + int((codes == k).argmax())
-                    problem = f"{what} where one is needed"
-                    raise self.error(row, problem, "fill it in or drop the line")
+            raise DoubtError
+        for k, name in enumerate(names):
+            if not 0 < len(name) <= LONGEST_NAME:
+                problem = f"{'a huge name' if name else 'no name'} where one is needed"
+                row = first + int((codes == k).argmax())
+                raise self.error(row, problem, "fill it in or drop the line")
 
-    def integers(self, first: int, columns: list[int]) -> list[Array] | None:
-        """Return columns of ids; None where one is no integer, or begins with 0 or +."""
-        if not all(INTEGER.fullmatch(row[j]) for row in self.head[first:] for j in columns):
+    def integers(
+        self, first: int, ends: list[int], weight: list[int]
+    ) -> tuple[list[Array], Array] | None:
+        """Return columns of ids, and ``weight``; None where an id is no integer, or begins with 0."""
+        if not all(INTEGER.fullmatch(row[j]) for row in self.head[first:] for j in ends):
             return None
         try:
             if has_padded_numbers(self._regular, self.delimiter):
-                return self._slow_integers(first, columns)
-            frame = self.frame(first, np.int64, columns)
+                return self._slow_integers(first, ends, weight)
+            columns, weights = self.read(first, dict.fromkeys(ends, np.int64), weight)
         except DoubtError:
             return None
-        values = [frame[column].to_numpy() for column in columns]
-        fits = all(abs(part).max(initial=0) < LARGEST_ID for part in values)
-        return values if fits else None
+        values = [series.to_numpy() for series in columns.values()]
+        fits = all(
+            -LARGEST_ID < part.min(initial=0) and part.max(initial=0) < LARGEST_ID
+            for part in values
+        )
+        return (values, weights) if fits else None
 
-    def _slow_integers(self, first: int, columns: list[int]) -> list[Array] | None:
+    def _slow_integers(
+        self, first: int, ends: list[int], weight: list[int]
+    ) -> tuple[list[Array], Array] | None:
         """A number that begins with 0 stands somewhere; perhaps it is a weight."""
-        frame, values = self.frame(first, "category", columns, low_memory=False), []
-        for column in columns:
-            texts = [text.strip(_rows.BLANKS) for text in frame[column].cat.categories]
+        columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
+        values = []
+        for series in columns.values():
+            texts = [text.strip(_rows.BLANKS) for text in series.cat.categories]
             if not all(INTEGER.fullmatch(text) for text in texts):
                 return None
-            values.append(np.array([int(t) for t in texts])[frame[column].cat.codes.to_numpy()])
-        return values
+            values.append(np.array([int(t) for t in texts])[series.cat.codes.to_numpy()])
+        return values, weights
 
     # --- numbers -----------------------------------------------------------------------------
 
     def numbers(
-        self,
-        first: int,
-        columns: list[int],
-        *,
-        text: int | None = None,
-        may_miss: bool = False,
-        remedy: str | Remedy = GIVE,
+        self, first: int, columns: list[int], text: int, **how: Any
     ) -> tuple[Array, list[str]]:
-        """Return columns as floats; and the column ``text``, if there is one, as text.
-
-        A cell that is empty or says NA is NaN if it ``may_miss``.
-        """
-        blanks = (MISSING if may_miss else []) + NANS
-        dtype: dict[int, Any] = dict.fromkeys(columns, np.float64)
-        how = {
-            "na_filter": True,
-            "keep_default_na": False,
-            "na_values": dict.fromkeys(dtype, blanks),
-        }
-        names = [] if text is None else [text]
-        wanted = dtype | dict.fromkeys(names, object)
-        try:
-            exactly = has_long_numbers(self._regular)
-            for precision in ["round_trip"] if exactly else [None, "round_trip"]:
-                frame = self.frame(first, wanted, names + columns, float_precision=precision, **how)
-                texts = frame.pop(text).tolist() if names else []
-                values = frame.to_numpy(dtype=np.float64)
-                if precision or are_exact(values):
-                    break
-            self._check_numbers(first, columns, values)
-            self._check_names(first, [name or "-" for name in texts], None)
-        except DoubtError:
-            if self.lines is None:
-                raise
-            return self._slow_numbers(first, columns, names, may_miss, remedy)
-        return values, [self._bare(name) for name in texts]
+        """Return columns as floats, and the column ``text`` as text; ``how`` as in `read`."""
+        found, values = self.read(first, {text: object}, columns, **how)
+        texts = found[text].tolist()
+        return values, texts if self.lines is not None else self._stripped(texts)
 
     def _check_numbers(self, first: int, columns: list[int], values: Array) -> None:
         for row in self.head[first:]:
@@ -278,16 +317,6 @@ class Sheet:
             marks = self._regular.count(mark, self._regular.find(b"\n") + 1 if first else 0)
             if b'"' in self.body or marks != len(values) * (self.width - 1):
                 raise DoubtError
-
-    def _slow_numbers(
-        self, first: int, columns: list[int], names: list[int], may_miss: bool, remedy: str | Remedy
-    ) -> tuple[Array, list[str]]:
-        """Cell by cell, to find the one that is not a number."""
-        values, texts = array("d"), []
-        for row, line in islice(self.rows(), first, None):
-            texts += [row[j] for j in names]
-            values.extend(self._float(row[j], line, may_miss, remedy) for j in columns)
-        return np.array(values).reshape(len(texts) or -1, len(columns)), texts
 
     def floats(self, first: int, texts: list[str], may_miss: bool, remedy: str | Remedy) -> Array:
         """Return a column that has been read as text."""

@@ -114,7 +114,7 @@ def _cells(sheet: Sheet, features: bool) -> tuple[int, list[str], Array, int]:
     is_framed = is_framed and (features or _are_names(sheet))
     first = int(header or is_framed)
     others = list(range(1, width))
-    values, left = sheet.numbers(first, others, text=0, may_miss=not features, remedy=NOT_A_TABLE)
+    values, left = sheet.numbers(first, others, 0, may_miss=not features, remedy=NOT_A_TABLE)
     named = width > 1 and _are_texts(left)
     if is_framed:
         return 1, left, values, 1
