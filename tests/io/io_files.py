@@ -6,6 +6,7 @@ from pathlib import Path
 
 import networkx
 import numpy as np
+import pandas
 from scipy import sparse
 from scipy.io import mmwrite
 
@@ -39,11 +40,31 @@ def packed(data):
     return gzip.compress(data, mtime=0)
 
 
+def parquet(**columns):
+    return saved(lambda f: pandas.DataFrame(columns).to_parquet(f, index=False))
+
+
+def columns(edges):
+    return dict(
+        zip(("source", "target", "weight"), map(list, zip(*edges, strict=True)), strict=True)
+    )
+
+
+def gexf(kind=networkx.Graph):
+    # Without the date of today.
+    return "\n".join(line for line in networkx.generate_gexf(graph(kind)) if "date" not in line)
+
+
 HEADER = ("source", "target", "weight")
 BOTH_WAYS = [*EDGES, *((b, a, w) for a, b, w in EDGES)]
 NAMED = [("", *NAMES), *((name, *row) for name, row in zip(NAMES, A.tolist(), strict=True))]
 CLUTO_ROWS = [[x for j in np.flatnonzero(row) for x in (j + 1, row[j])] for row in A]
 MTX = "%%MatrixMarket matrix {}\n% a comment\n"
+
+PAJEK = b"% a comment\n*Network x\n*Vertices 5\n" + b"".join(
+    f'{k + 1} "{name}" 0.1 0.2 ic Red\n'.encode() for k, name in enumerate(NAMES)
+)
+PAJEK += b"*Arcs\n1 2 2\n2 1 2\n\n*Edges\n1 3 0.5 c Blue\n2 4 -1\n5 4 3.25\n"
 
 # Name of the file -> its bytes. Names in the file:
 WITH_NAMES = {
@@ -71,6 +92,20 @@ WITH_NAMES = {
     "graph.graphml": "\n".join(networkx.generate_graphml(graph())).encode(),
     "graph.gml": "\n".join(networkx.generate_gml(graph())).encode(),
     "several.gml": "\n".join(networkx.generate_gml(graph(networkx.MultiGraph))).encode(),
+    "data.edgelist": "\n".join(networkx.generate_edgelist(graph())).encode(),
+    "data.txt": b"# x\n" + "\n".join(networkx.generate_edgelist(graph())).encode(),
+    "more_data.txt": joined(((a, b, {"weight": w, "a": [1, "}"]}) for a, b, w in EDGES), " "),
+    "graph.gexf": gexf().encode(),
+    "several.gexf": gexf(networkx.MultiGraph).encode(),
+    "graph.net": b"".join(
+        line.encode() + b"\n" for line in networkx.generate_pajek(networkx.MultiGraph(graph()))
+    ),
+    "by_hand.net": PAJEK,
+    "graph.parquet": parquet(**columns(EDGES)),
+    "categories.parquet": parquet(
+        **{k: pandas.Categorical(v) if k != "weight" else v for k, v in columns(EDGES).items()}
+    ),
+    "both_ways.parquet": parquet(**columns(BOTH_WAYS), date=["x"] * 8),
     "packed.gml.gz": packed("\n".join(networkx.generate_gml(graph())).encode()),
 }
 # No names in the file:
@@ -97,6 +132,11 @@ WITHOUT_NAMES = {
     "full.mat": joined([(5, 5), *A.tolist()], " "),
 }
 FORMAT_OF_ENDING = {
+    ".edgelist": "edges",
+    ".adjlist": "adjlist",
+    ".gexf": "gexf",
+    ".net": "pajek",
+    ".parquet": "parquet",
     ".edges": "edges",
     ".mtx": "mtx",
     ".npy": "npy",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from io_files import WITH_NAMES, WITHOUT_NAMES, A, joined, saved
+from io_files import WITH_NAMES, WITHOUT_NAMES, A, joined, parquet, saved
 from io_fuzz import limits
 from scipy import sparse
 
@@ -26,10 +26,15 @@ SOUND = {
     "a.npz": WITHOUT_NAMES["csr.npz"],
     "a.graphml": WITH_NAMES["graph.graphml"],
     "a.gml": WITH_NAMES["graph.gml"],
+    "a.gexf": WITH_NAMES["graph.gexf"],
+    "a.net": WITH_NAMES["graph.net"],
+    "a.adjlist": b"a b c\nb d\nd e\n",
+    "a.parquet": WITH_NAMES["graph.parquet"],
     "a.mat": WITHOUT_NAMES["sparse.mat"],
 }
 BLANKS = gzip.compress(b" " * 2**24, mtime=0)
-TEXTS = [name for name in SOUND if name not in ("a.npy", "a.npz")]
+TEXTS = [name for name in SOUND if name not in ("a.npy", "a.npz", "a.parquet")]
+PARQUET = SOUND["a.parquet"]
 
 
 def refused(path, data=None, **options):
@@ -119,7 +124,7 @@ def test_odd_paths(tmp_path):
 def test_truncated(tmp_path, name):
     """Cut anywhere, a file gives items or a clear error; cut in half, an error."""
     data = SOUND[name].rstrip()
-    if name not in ("a.edges", "a.csv"):
+    if name not in ("a.edges", "a.csv", "a.net", "a.adjlist"):
         refused(tmp_path / name, data[: len(data) // 2])
     packed = gzip.compress(data)
     assert "ends too early" in refused(tmp_path / f"{name}.gz", packed[: len(packed) // 2])
@@ -155,6 +160,43 @@ def test_windows_line_ends_and_byte_order_mark(tmp_path, name):
     items = io.read(path)
     assert (items.names, items.format) == (expected.names, expected.format)
     assert abs(items.matrix - expected.matrix).max() == 0
+
+
+# --- sizes that are not what they seem -------------------------------------------------------
+
+
+@pytest.mark.parametrize("descr", ["<U0", "|S0", "|V0"])
+def test_values_of_no_size(tmp_path, descr):
+    """128 bytes, which a copy would make 3.6 GB."""
+    data = npy_with(descr=descr, shape=(30000, 30000))
+    assert "of no size; " in refused(tmp_path / "a.npy", data)
+    # In an archive, too.
+    data = zip_of(format=data, shape=data, data=data)
+    assert "of no size; " in refused(tmp_path / "a.npz", data)
+
+
+def test_an_archive_whose_directory_lies(tmp_path):
+    """The directory says 100 bytes; a gigabyte comes out."""
+    data = bytearray(zip_of(format=b"x", shape=b"x", data=bytes(2**30)))
+    directory = data.rindex(b"PK\x01\x02")
+    data[directory + 24 : directory + 28] = (100).to_bytes(4, "little")
+    assert "is no sound .npz file" in refused(tmp_path / "a.npz", bytes(data))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.edges", "a.txt", "a.mtx", "a.adjlist", "a.net"])
+def test_millions_of_comments(tmp_path, name):
+    """16 KB that unpack to 16 MB of comments, 8 million of them."""
+    mark = b"#\n" if name not in ("a.mtx", "a.net") else b"%\n"
+    comments = mark * (2**23)
+    before, _, after = SOUND.get(name, b"a b\nb c\n").partition(b"\n")
+    data = before + b"\n" + comments + after
+    if name == "a.net":
+        data = comments + b"*Vertices 2\n*Edges\n1 2\n"
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(data, 9, mtime=0))
+    assert path.stat().st_size < 10**5
+    with limits():
+        assert len(io.read(path).names) >= 2
 
 
 # --- what can befall one format --------------------------------------------------------------
@@ -274,7 +316,7 @@ BAD = [
     # GraphML
     ("a.graphml", b"<graphml>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
     ("a.graphml", b"nonsense\n", r", line 1: is no sound XML .*; "),
-    ("a.graphml", b"<?xml version='1.0'?>\n<gexf/>", r", line 2: is XML, but begins with <gexf>; "),
+    ("a.graphml", b"<?xml version='1.0'?>\n<svg/>", r", line 2: is XML, but begins with <svg>; "),
     ("a.graphml", b"<graphml/>", r": is no sound graph .*; "),
     ("a.graphml", b"<a>" * 10**5, r", line 1: .*; "),
     ("a.graphml", b"<graphml>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),
@@ -288,6 +330,54 @@ BAD = [
     ),
     ("a.gml", b"graph [\n" + b"a [" * 10**5, r": is no sound graph \(nested too deeply\); "),
     ("a.gml", b"graph [\n]", r": holds no nodes; "),
+    # GEXF
+    ("a.gexf", b"<gexf>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
+    ("a.gexf", b"<graphml/>", r", line 1: is XML, but begins with <graphml>; save it as GEXF"),
+    ("a.gexf", b"<gexf/>", r": holds no nodes; "),
+    ("a.gexf", b"<gexf>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),
+    (
+        "a.gexf",
+        b'<gexf>\n<node id="1"/>\n<edge source="1" target="2"/></gexf>',
+        r", line 3: there is no node '2'; ",
+    ),
+    (
+        "a.gexf",
+        b'<gexf>\n<node id="1"/>\n<edge source="1" target="1" weight="x"/></gexf>',
+        r", line 3: the weight 'x' is not a number; ",
+    ),
+    # Pajek
+    ("a.net", b"1 2\n", r", line 1: a Pajek network begins with \*Vertices and their number; "),
+    ("a.net", b"*Vertices x\n", r", line 1: \*Vertices needs their number, at least 1; "),
+    ("a.net", b"*Vertices 9999999999999\n", r": promises 9999999999999 x 9999999999999 entries"),
+    ("a.net", b'*Vertices 2\n3 "c"\n', r", line 2: '3' is no vertex: they are 1 to 2; "),
+    ("a.net", b"*Vertices 2\n*Edges\n1 3\n", r", line 3: '3' is no vertex: they are 1 to 2; "),
+    ("a.net", b"*Vertices 2\n*Edges\n1\n", r", line 3: a link has two ends; "),
+    ("a.net", b"*Vertices 2\n*Arcs\n1 2 x\n", r", line 3: the weight 'x' is not a number; "),
+    ("a.net", b"*Vertices 2\n*Matrix\n0 1\n", r", line 2: '\*Matrix' is not read; "),
+    ("a.net", b"*Vertices 2\n*Vertices 2\n", r", line 2: a second network begins; "),
+    # networkx's own lists
+    ("a.edges", b"1 2 {'weight': 3}\n2 3\n", r", line 2: no dictionary of data, which the .*; "),
+    ("a.edges", b"1 2 {'weight': 3}\n\n2 3 {}\n", r", line 3: some edges have a weight and .*; "),
+    ("a.edges", b"1 2 {'weight': 'x'}\n", r", line 1: .* is no dictionary of plain data .*; "),
+    ("a.edges", b"1 2 {'a': __import__('os')}\n", r", line 1: .* is no dictionary of plain "),
+    ("a.edges", b"1 2 {" + b"(" * 9000 + b"}\n", r", line 1: .* is no dictionary of plain data"),
+    ("a.edges", b"1 2 {'a': '" + b"x" * 20000 + b"'}\n", r", line 1: .* is no dictionary of plain"),
+    ("a.adjlist", b"# x\n\n# y\n", r": holds nothing but comments; "),
+    ("a.adjlist", b"a b\nb c\nc b\n", r", line 2: 'b' and 'c' are linked in both directions, but "),
+    ("a.adjlist", b"a b\n" + b"x" * 2000 + b" c\n", r", line 2: a huge name"),
+    # parquet
+    ("a.parquet", b"PAR1 and so on", r": is no sound parquet file .*; "),
+    ("a.parquet", PARQUET[: len(PARQUET) // 2], r": is no sound parquet file .*; "),
+    ("a.parquet", parquet(a=["x"]), r": 1 columns, none called source or target; "),
+    ("a.parquet", parquet(source=["x"], target=[None]), r": the column 'target' has rows without "),
+    ("a.parquet", parquet(source=[1], target=[-1]), r": an id is negative; "),
+    ("a.parquet", parquet(source=[""][:0], target=[""][:0]), r": columns, but no edges in them; "),
+    ("a.parquet", parquet(source=["x"], target=["y"], weight=["z"]), r": .*'weight' holds .*; "),
+    (
+        "a.parquet",
+        parquet(source=np.zeros(10**7, np.int8), target=np.zeros(10**7, np.int8)),
+        r": promises 10000000 x 2 entries in a file",
+    ),
     # CLUTO
     ("a.mat", b"MATLAB 5.0 MAT-file, and so on", r": is a MATLAB file, not a CLUTO matrix; "),
     ("a.mat", b"a b c\n", r", line 1: the first line of a CLUTO matrix says "),
@@ -325,9 +415,10 @@ LAUGHS = "".join(f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 10))
     "doctype", [f'[<!ENTITY l0 "ha">{LAUGHS}]', 'SYSTEM "file:///etc/passwd"', "[]"]
 )
 def test_entities_are_refused(tmp_path, doctype):
-    text = f"<?xml version='1.0'?>\n<!DOCTYPE graphml {doctype}>\n<graphml>&l9;</graphml>"
-    message = refused(tmp_path / "a.graphml", text.encode())
-    assert message.startswith(", line 2: document types and entities are not read; ")
+    for root in ("graphml", "gexf"):
+        text = f"<?xml version='1.0'?>\n<!DOCTYPE {root} {doctype}>\n<{root}>&l9;</{root}>"
+        message = refused(tmp_path / f"a.{root}", text.encode())
+        assert message.startswith(", line 2: document types and entities are not read; ")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odsymnmf.io._graph import directed, from_list
+from odsymnmf.io._graph import UNWEIGHTED, directed, from_list
 from odsymnmf.io._header import direction, edge_columns, has_ends, left_out
 from odsymnmf.io._items import Array, Items, Remedy, bad, number, quoted
 from odsymnmf.io._sheet import DoubtError, Sheet
@@ -13,7 +13,6 @@ ITEMS = {"doc", "docid", "doc_id", "document", "document_id", "item", "user", "u
 
 
 HEADERLESS = "no header found: the first line is an edge"
-UNWEIGHTED = "no weights found: every edge has weight 1"
 NO_GRAPH = Remedy(
     'leave features out, or, if it has, say how they are written: format="edges" (item, feature, '
     'value) or format="table"',
@@ -58,7 +57,8 @@ def _read(sheet: Sheet, features: bool, symmetrize: str | None, is_sure: bool) -
         (i, j), names, values = sheet.codes(first, ends, weight)
     else:
         (i, j), values = ids
-        i, j, names = _compact(sheet, i, j, first)
+        _refuse_negative(sheet, i, j, first)
+        i, j, names = compact(i, j)
     weights = values.ravel() if weight else np.ones(len(i))
     if features:
         if not is_sure:
@@ -100,13 +100,16 @@ def _ids(
     return 0, ids
 
 
-def _compact(sheet: Sheet, i: Array, j: Array, first: int) -> tuple[Array, Array, list[str]]:
-    """Number the ids that occur, in order of size, and return their names."""
+def _refuse_negative(sheet: Sheet, i: Array, j: Array, first: int) -> None:
     if min(i.min(), j.min()) < 0:
         row = int(((i < 0) | (j < 0)).argmax())
         problem = f"the id {i[row] if i[row] < 0 else j[row]} is negative"
         remedy = "number the items from 0 or 1, or give them names"
         raise sheet.error(first + row, problem, remedy)
+
+
+def compact(i: Array, j: Array) -> tuple[Array, Array, list[str]]:
+    """Number the ids that occur, in order of size, and return their names."""
     top = max(int(i.max()), int(j.max()))
     if top > 4 * len(i):
         kept, both = np.unique(np.concatenate([i, j]), return_inverse=True)

@@ -21,6 +21,8 @@ from odsymnmf.io._symmetry import (
     tell_unknown,
 )
 
+UNWEIGHTED = "no weights found: every edge has weight 1"
+
 
 def directed(
     i: Array, j: Array, weights: Array, names: list[str], columns: list[str] | None = None
@@ -96,3 +98,27 @@ def from_list(
         )
     matrix, more = similarities(path, matrix, names, symmetrize, line)
     return matrix, notes + more
+
+
+def from_graph(
+    path: Path,
+    edges: tuple[Array, Array, Array],
+    names: list[str],
+    symmetrize: str | None,
+    one_way: Array,
+) -> tuple[Any, list[str]]:
+    """Return the symmetric matrix of a graph that says which of its edges lead one way only."""
+    i, j, weights = edges
+    if not one_way.any():
+        i, j, weights, notes = without_loops(i, j, weights)
+        matrix, more = directed(np.minimum(i, j), np.maximum(i, j), weights, names)
+        matrix = combined(matrix, "sum")
+        refuse_infinite(path, matrix, names)
+        matrix.eliminate_zeros()
+        return tell_unknown(path, matrix, notes + more)
+    both = ~one_way & (i != j)
+    i, j = np.concatenate([i, j[both]]), np.concatenate([j, i[both]])
+    i, j, weights, notes = without_loops(i, j, np.concatenate([weights, weights[both]]))
+    matrix, more = directed(i, j, weights, names)
+    matrix, told = similarities(path, matrix, names, symmetrize)
+    return matrix, notes + more + told

@@ -8,7 +8,6 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 from odsymnmf.io._items import bad, reason
@@ -19,6 +18,8 @@ BLANKS = " \t"
 KEPT = "\x1e"
 # As far as the delimiter is looked for.
 LONGEST_ROW = 2**16
+# The beginning of a line that is neither empty nor a comment.
+NEXT = re.compile(rb"\n[ \t\v\f]*[^ \t\v\f\n#%]")
 
 # The fields of a row, and its line in the file.
 Row = tuple[list[str], int]
@@ -30,17 +31,27 @@ def is_skipped(row: bytes) -> bool:
     return not row or row.startswith(COMMENTS)
 
 
+def lines(body: bytes, start: int = 0, line: int = 1) -> Iterator[tuple[int, int, int]]:
+    """Yield where lines begin and end, and their numbers; comments are passed over in bulk."""
+    while start < len(body):
+        end = body.find(b"\n", start)
+        end = len(body) if end < 0 else end
+        if is_skipped(body[start:end]):
+            found = NEXT.search(body, end)
+            if found is None:
+                return
+            line += body.count(b"\n", start, found.start() + 1)
+            start = found.start() + 1
+        else:
+            yield start, end, line
+            start, line = end + 1, line + 1
+
+
 def first_row(path: Path, data: bytes) -> tuple[int, int]:
     """Return where the first row begins, and on which line."""
-    start = 0
-    for line in count(1):
-        end = data.find(b"\n", start)
-        if end < 0:
-            raise bad(path, "holds nothing but comments; give a file with items in it")
-        if not is_skipped(data[start:end]):
-            return start, line
-        start = end + 1
-    raise AssertionError
+    for start, _, line in lines(data):
+        return start, line
+    raise bad(path, "holds nothing but comments; give a file with items in it")
 
 
 def delimiter(body: bytes) -> bytes | None:
@@ -59,10 +70,8 @@ def rows(path: Path, body: bytes, delimiter: bytes | None, line: int) -> Iterato
 
 def _plain(body: bytes, delimiter: bytes | None, line: int) -> Iterator[Row]:
     mark = delimiter.decode() if delimiter else None
-    for offset, row in enumerate(io.BytesIO(body)):
-        if not is_skipped(row):
-            text = row.decode().rstrip("\n")
-            yield [piece.strip(BLANKS) for piece in text.split(mark)], line + offset
+    for start, end, number in lines(body, 0, line):
+        yield [piece.strip(BLANKS) for piece in body[start:end].decode().split(mark)], number
 
 
 def _unquoted(path: Path, body: bytes, delimiter: bytes | None, line: int) -> Iterator[Row]:

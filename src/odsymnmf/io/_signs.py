@@ -12,7 +12,9 @@ from odsymnmf.io._items import Array
 BLOCK = 2**17
 # Rows of numbers that are looked at together.
 ROWS = 2**12
-COMMENT = re.compile(rb"\n[ \t]*[#%][^\n]*")
+# Possessive, so that millions of comments take no memory.
+FIRST_COMMENT = re.compile(rb"\n[ \t]*[#%]")
+COMMENT = re.compile(rb"(?:\n[ \t]*+[#%][^\n]*+)++")
 # A decimal of up to this many characters, in this range, pandas reads to the last bit by default:
 # its digits and its power of ten are exact, so that one division rounds once.
 SHORT = 15
@@ -21,7 +23,7 @@ EXACT = (1e-7, 1e22)
 
 def has_comments(body: bytes) -> bool:
     """Whether a line after the first is a comment."""
-    return (b"#" in body or b"%" in body) and COMMENT.search(body) is not None
+    return (b"#" in body or b"%" in body) and FIRST_COMMENT.search(body) is not None
 
 
 def without_comments(body: bytes) -> bytes:

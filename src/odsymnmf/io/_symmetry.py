@@ -25,10 +25,15 @@ Line = Callable[[int, int], int | None]
 
 def floats(path: Path, matrix: Any) -> Any:
     """Keep float32 and float64, convert other real numbers, refuse the rest."""
-    if matrix.dtype.kind not in "buif":
-        raise bad(path, f"holds values of type {matrix.dtype}; save it with real numbers")
+    refuse_other_types(path, matrix)
     wanted = np.float32 if matrix.dtype.itemsize <= 4 and matrix.dtype.kind == "f" else np.float64
     return matrix.astype(wanted, copy=False)
+
+
+def refuse_other_types(path: Path, matrix: Any) -> None:
+    """Refuse values that are no real numbers."""
+    if matrix.dtype.kind not in "buif":
+        raise bad(path, f"holds values of type {matrix.dtype}; save it with real numbers")
 
 
 def similarities(
