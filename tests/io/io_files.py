@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 from pathlib import Path
 
 import networkx
@@ -45,14 +46,14 @@ def parquet(**columns):
 
 
 def columns(edges):
-    return dict(
-        zip(("source", "target", "weight"), map(list, zip(*edges, strict=True)), strict=True)
-    )
+    source, target, weight = (list(part) for part in zip(*edges, strict=True))
+    return {"source": source, "target": target, "weight": weight}
 
 
 def gexf(kind=networkx.Graph):
     # Without the date of today.
-    return "\n".join(line for line in networkx.generate_gexf(graph(kind)) if "date" not in line)
+    text = "\n".join(networkx.generate_gexf(graph(kind)))
+    return re.sub('lastmodifieddate="[^"]*"', "", text)
 
 
 HEADER = ("source", "target", "weight")
@@ -130,6 +131,13 @@ WITHOUT_NAMES = {
     "old.npz": saved(lambda f: sparse.save_npz(f, sparse.csr_matrix(A), compressed=False)),
     "sparse.mat": joined([(5, 5, 8), *CLUTO_ROWS], " "),
     "full.mat": joined([(5, 5), *A.tolist()], " "),
+}
+# Without weights: an adjacency list has none.
+ADJACENCY = {
+    "plain.adjlist": "\n".join(networkx.generate_adjlist(graph())).encode(),
+    "both_ways.adjlist": b"# x\nann bob cid\nbob ann dora\ncid ann\ndora bob eve\n\neve dora",
+    "commas.adjlist": b'ann, bob,cid\nbob,dora\n"dora",eve\n',
+    "packed.adjlist.gz": packed(b"ann\nann\tbob\tcid\nbob\tdora\ndora\teve\n"),
 }
 FORMAT_OF_ENDING = {
     ".edgelist": "edges",

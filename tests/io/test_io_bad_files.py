@@ -332,7 +332,7 @@ BAD = [
     ("a.gml", b"graph [\n]", r": holds no nodes; "),
     # GEXF
     ("a.gexf", b"<gexf>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
-    ("a.gexf", b"<graphml/>", r", line 1: is XML, but begins with <graphml>; save it as GEXF"),
+    ("a.gexf", b"<svg/>", r", line 1: is XML, but begins with <svg>; save it as GEXF"),
     ("a.gexf", b"<gexf/>", r": holds no nodes; "),
     ("a.gexf", b"<gexf>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),
     (
@@ -485,7 +485,7 @@ def test_without_networkx(tmp_path, monkeypatch):
 def test_wrong_options(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(joined([("a", "b")]))
-    with pytest.raises(ValueError, match=r"format must be one of edges, table, .*; got 'excel'"):
+    with pytest.raises(ValueError, match=r"format must be one of edges, adjlist, .*; got 'excel'"):
         io.read(path, format="excel")
     with pytest.raises(ValueError, match="symmetrize must be one of max, mean, sum; got 'min'"):
         io.read(path, symmetrize="min")

@@ -81,7 +81,8 @@ def read(
     """Read items and their similarities from a file.
 
     The format is recognised by how the file begins, then by the end of its name (.npy, .npz, .mtx,
-    .graphml, .gml, .mat for CLUTO, .edges, .edgelist; .gz may follow). Any other text is an edge
+    .parquet, .graphml, .gexf, .gml, .net for Pajek, .mat for CLUTO, .edges, .edgelist, .adjlist;
+    .gz may follow). Any other text is an edge
     list or a table. It is a table if its rows and columns have the same names, and an edge list if
     its first line says source and target, or the like (then weight and type are found by name, and
     other columns are left out). Else it is a table if it has more than three columns, or if it is a
@@ -118,8 +119,12 @@ def read(
     "type" that says Directed, and refused without ``symmetrize``. Edges given more than once are
     summed. Self-loops and the diagonal are left out. Ids that are all integers must not be
     negative; items then are sorted by id, while names keep the order in which they appear. Lines
-    that begin with # or % are comments; names with blanks or delimiters in them stand in double
-    quotes, and are kept as they are there.
+    that begin with # or % are comments; an edge may end with a dictionary of data, as networkx
+    writes it, in which only the weight is read. A cell of a table of similarities that is empty
+    (or NA), and a weight of nan, mean an unknown pair: it is NaN in the matrix, both ways, and a
+    note says how many there are. Where only one of two directions is unknown, the other stands for
+    both. In features nothing may be missing. Names with blanks or delimiters in them stand in
+    double quotes, and are kept as they are there.
 
     Examples
     --------

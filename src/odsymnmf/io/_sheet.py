@@ -119,7 +119,7 @@ class Sheet:
 
     def frame(self, first: int, dtype: Any, columns: list[int], **how: Any) -> Any:
         """Return pandas' reading of some columns, from row ``first`` (0 or 1) on."""
-        pandas = _pandas(self.path)
+        pandas = import_pandas(self.path)
         body = self._regular
         start = body.find(b"\n") + 1 if first else 0
         if start == len(body):
@@ -353,7 +353,8 @@ def sheet(path: Path, data: bytes, remedy: str | Remedy = OTHER_FORMAT) -> Sheet
     return found
 
 
-def _pandas(path: Path) -> Any:
+def import_pandas(path: Path) -> Any:
+    """Return pandas, or say how to install it."""
     try:
         import pandas
     except ImportError:
