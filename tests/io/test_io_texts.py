@@ -57,6 +57,7 @@ def test_bad_texts(folder, tmp_path):
 
 NAMED = ["x1", "x2"], ["One, with\na line.", "Zwei é"]
 NUMBERED = ["1", "2"], NAMED[1]
+ONE = r'"text": "One, with\na line."'
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_lines_of_text(tmp_path):
         (
             "a.csv",
             "text,body\na,b\n",
-            ": which column holds the texts is not clear: it has 'text', ",
+            ": which column holds the texts is not clear: it has ",
         ),
         ("a.csv", "id,text\n", ": a header, but no texts below it; "),
         ("a.csv", "id,text\n1,a\n2,b,c\n", ", line 3: is no sound table (Error tokenizing"),
