@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from odsymnmf import io
-from odsymnmf.io import _sheet
+from odsymnmf.io import _arrow, _sheet
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
@@ -109,6 +109,9 @@ def test_pandas_reads_what_python_reads(tmp_path_factory, first, pieces, format,
     path.write_text(first + "".join(pieces), newline="")
     options = {"format": format, "features": features, "symmetrize": "max"}
     fast = items_or_error(path, options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_arrow, "LARGE", 0)
+        assert fast == items_or_error(path, options)
 
     def doubt(self):
         if self.lines is None:

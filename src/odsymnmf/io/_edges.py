@@ -121,7 +121,11 @@ def compact(i: Array, j: Array) -> tuple[Array, Array, list[str]]:
         if len(kept) <= top:
             places = np.cumsum(occurs, dtype=np.int32) - 1
             i, j = places[i], places[j]
-    return i, j, [f"{id}" for id in kept.tolist()]
+    return (
+        i.astype(np.int32, copy=False),
+        j.astype(np.int32, copy=False),
+        list(map(str, kept.tolist())),
+    )
 
 
 def _triples(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.io import _rows
+from odsymnmf.io import _arrow, _rows
 from odsymnmf.io._items import Array, InputError, Remedy, bad, number, quoted
 from odsymnmf.io._signs import (
     are_exact,
@@ -187,6 +187,15 @@ class Sheet:
     def _quick(
         self, first: int, texts: dict[int, Any], numbers: list[int], missing: list[str]
     ) -> tuple[dict[int, Any], Array]:
+        if self.lines is None:
+            body = self._regular
+            start = body.find(b"\n") + 1 if first else 0
+            found = None
+            if not body.count(b'"', 0, start) % 2:
+                rows = body[start:] if start else body
+                found = _arrow.columns(rows, self.delimiter, self.width, texts, numbers, missing)
+            if found is not None:
+                return found
         dtype = texts | dict.fromkeys(numbers, np.float64)
         how: dict[str, Any] = {"low_memory": "category" not in texts.values()}
         if numbers:
