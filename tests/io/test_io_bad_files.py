@@ -482,6 +482,16 @@ def test_without_networkx(tmp_path, monkeypatch):
     assert "pip install 'odsymnmf[graphs]'" in message
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "extra"),
+    [("pandas", "a.csv", "cli"), ("pyarrow", "a.parquet", "parquet")],
+)
+def test_without_a_package(tmp_path, monkeypatch, package, name, extra):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    message = refused(tmp_path / name, SOUND[name])
+    assert f"needs {package}; install it with pip install 'odsymnmf[{extra}]'" in message
+
+
 def test_wrong_options(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(joined([("a", "b")]))
