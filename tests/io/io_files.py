@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import re
 from pathlib import Path
 
 import networkx
 import numpy as np
+import pandas
 from scipy import sparse
 from scipy.io import mmwrite
 
@@ -39,11 +41,31 @@ def packed(data):
     return gzip.compress(data, mtime=0)
 
 
+def parquet(**columns):
+    return saved(lambda f: pandas.DataFrame(columns).to_parquet(f, index=False))
+
+
+def columns(edges):
+    source, target, weight = (list(part) for part in zip(*edges, strict=True))
+    return {"source": source, "target": target, "weight": weight}
+
+
+def gexf(kind=networkx.Graph):
+    # Without the date of today.
+    text = "\n".join(networkx.generate_gexf(graph(kind)))
+    return re.sub('lastmodifieddate="[^"]*"', "", text)
+
+
 HEADER = ("source", "target", "weight")
 BOTH_WAYS = [*EDGES, *((b, a, w) for a, b, w in EDGES)]
 NAMED = [("", *NAMES), *((name, *row) for name, row in zip(NAMES, A.tolist(), strict=True))]
 CLUTO_ROWS = [[x for j in np.flatnonzero(row) for x in (j + 1, row[j])] for row in A]
 MTX = "%%MatrixMarket matrix {}\n% a comment\n"
+
+PAJEK = b"% a comment\n*Network x\n*Vertices 5\n" + b"".join(
+    f'{k + 1} "{name}" 0.1 0.2 ic Red\n'.encode() for k, name in enumerate(NAMES)
+)
+PAJEK += b"*Arcs\n1 2 2\n2 1 2\n\n*Edges\n1 3 0.5 c Blue\n2 4 -1\n5 4 3.25\n"
 
 # Name of the file -> its bytes. Names in the file:
 WITH_NAMES = {
@@ -71,6 +93,20 @@ WITH_NAMES = {
     "graph.graphml": "\n".join(networkx.generate_graphml(graph())).encode(),
     "graph.gml": "\n".join(networkx.generate_gml(graph())).encode(),
     "several.gml": "\n".join(networkx.generate_gml(graph(networkx.MultiGraph))).encode(),
+    "data.edgelist": "\n".join(networkx.generate_edgelist(graph())).encode(),
+    "data.txt": b"# x\n" + "\n".join(networkx.generate_edgelist(graph())).encode(),
+    "more_data.txt": joined(((a, b, {"weight": w, "a": [1, "}"]}) for a, b, w in EDGES), " "),
+    "graph.gexf": gexf().encode(),
+    "several.gexf": gexf(networkx.MultiGraph).encode(),
+    "graph.net": b"".join(
+        line.encode() + b"\n" for line in networkx.generate_pajek(networkx.MultiGraph(graph()))
+    ),
+    "by_hand.net": PAJEK,
+    "graph.parquet": parquet(**columns(EDGES)),
+    "categories.parquet": parquet(
+        **{k: pandas.Categorical(v) if k != "weight" else v for k, v in columns(EDGES).items()}
+    ),
+    "both_ways.parquet": parquet(**columns(BOTH_WAYS), date=["x"] * 8),
     "packed.gml.gz": packed("\n".join(networkx.generate_gml(graph())).encode()),
 }
 # No names in the file:
@@ -96,7 +132,19 @@ WITHOUT_NAMES = {
     "sparse.mat": joined([(5, 5, 8), *CLUTO_ROWS], " "),
     "full.mat": joined([(5, 5), *A.tolist()], " "),
 }
+# Without weights: an adjacency list has none.
+ADJACENCY = {
+    "plain.adjlist": "\n".join(networkx.generate_adjlist(graph())).encode(),
+    "both_ways.adjlist": b"# x\nann bob cid\nbob ann dora\ncid ann\ndora bob eve\n\neve dora",
+    "commas.adjlist": b'ann, bob,cid\nbob,dora\n"dora",eve\n',
+    "packed.adjlist.gz": packed(b"ann\nann\tbob\tcid\nbob\tdora\ndora\teve\n"),
+}
 FORMAT_OF_ENDING = {
+    ".edgelist": "edges",
+    ".adjlist": "adjlist",
+    ".gexf": "gexf",
+    ".net": "pajek",
+    ".parquet": "parquet",
     ".edges": "edges",
     ".mtx": "mtx",
     ".npy": "npy",

@@ -18,7 +18,7 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from io_files import WITH_NAMES, WITHOUT_NAMES, format_of
+from io_files import ADJACENCY, WITH_NAMES, WITHOUT_NAMES, format_of
 from scipy import sparse
 
 from odsymnmf import io
@@ -26,7 +26,7 @@ from odsymnmf import io
 SECONDS = 5
 MEMORY = 2**29
 STATUS = Path("/proc/self/status")
-FILES = [*WITH_NAMES.items(), *WITHOUT_NAMES.items()]
+FILES = [*WITH_NAMES.items(), *WITHOUT_NAMES.items(), *ADJACENCY.items()]
 # Unpacked, so that the damage is to what they hold; they are packed again now and then.
 SEEDS = {
     format: [
@@ -39,6 +39,7 @@ SEEDS = {
 NUMBERS = [*b"-1 0 0.1 007 1e-320 1e999 nan -inf abc 99999999".split(), b"9" * 30]
 PIECES = [bytes([byte]) for byte in b"\"'\r\n\0\xe9#%,;\t ]"]
 PIECES += [b"\xff\xfe", b"\n\n", b"[" * 3000, b"graph [", b"<a>" * 300, b"&b;"]
+PIECES += [b"{", b"}", b"{'weight': 1}", b"*Arcs\n", b"*Vertices 3\n"]
 PIECES += [b"<!DOCTYPE a [<!ENTITY b 'c'>]>"]
 
 
@@ -180,13 +181,15 @@ def check(path, options):
     assert len(items.names) == n > 0
     assert items.format in io.FORMATS
     values = items.matrix.data if sparse.issparse(items.matrix) else items.matrix
-    assert np.isfinite(values).all()
+    assert not np.isinf(values).any()
+    assert not (options["features"] and np.isnan(values).any())
     assert items.features is None or len(items.features) == m
     assert items.truth is None or len(items.truth) == n
     if not options["features"]:
         assert n == m
         assert not items.matrix.diagonal().any()
-        assert abs(items.matrix - items.matrix.T).max() == 0
+        dense = items.matrix.toarray() if sparse.issparse(items.matrix) else items.matrix
+        np.testing.assert_array_equal(dense, dense.T)
     return "read"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from io_files import WITH_NAMES, WITHOUT_NAMES, A, joined, saved
+from io_files import WITH_NAMES, WITHOUT_NAMES, A, joined, parquet, saved
 from io_fuzz import limits
 from scipy import sparse
 
@@ -26,10 +26,15 @@ SOUND = {
     "a.npz": WITHOUT_NAMES["csr.npz"],
     "a.graphml": WITH_NAMES["graph.graphml"],
     "a.gml": WITH_NAMES["graph.gml"],
+    "a.gexf": WITH_NAMES["graph.gexf"],
+    "a.net": WITH_NAMES["graph.net"],
+    "a.adjlist": b"a b c\nb d\nd e\n",
+    "a.parquet": WITH_NAMES["graph.parquet"],
     "a.mat": WITHOUT_NAMES["sparse.mat"],
 }
 BLANKS = gzip.compress(b" " * 2**24, mtime=0)
-TEXTS = [name for name in SOUND if name not in ("a.npy", "a.npz")]
+TEXTS = [name for name in SOUND if name not in ("a.npy", "a.npz", "a.parquet")]
+PARQUET = SOUND["a.parquet"]
 
 
 def refused(path, data=None, **options):
@@ -119,7 +124,7 @@ def test_odd_paths(tmp_path):
 def test_truncated(tmp_path, name):
     """Cut anywhere, a file gives items or a clear error; cut in half, an error."""
     data = SOUND[name].rstrip()
-    if name not in ("a.edges", "a.csv"):
+    if name not in ("a.edges", "a.csv", "a.net", "a.adjlist"):
         refused(tmp_path / name, data[: len(data) // 2])
     packed = gzip.compress(data)
     assert "ends too early" in refused(tmp_path / f"{name}.gz", packed[: len(packed) // 2])
@@ -157,6 +162,43 @@ def test_windows_line_ends_and_byte_order_mark(tmp_path, name):
     assert abs(items.matrix - expected.matrix).max() == 0
 
 
+# --- sizes that are not what they seem -------------------------------------------------------
+
+
+@pytest.mark.parametrize("descr", ["<U0", "|S0", "|V0"])
+def test_values_of_no_size(tmp_path, descr):
+    """128 bytes, which a copy would make 3.6 GB."""
+    data = npy_with(descr=descr, shape=(30000, 30000))
+    assert "of no size; " in refused(tmp_path / "a.npy", data)
+    # In an archive, too.
+    data = zip_of(format=data, shape=data, data=data)
+    assert "of no size; " in refused(tmp_path / "a.npz", data)
+
+
+def test_an_archive_whose_directory_lies(tmp_path):
+    """The directory says 100 bytes; a gigabyte comes out."""
+    data = bytearray(zip_of(format=b"x", shape=b"x", data=bytes(2**30)))
+    directory = data.rindex(b"PK\x01\x02")
+    data[directory + 24 : directory + 28] = (100).to_bytes(4, "little")
+    assert "is no sound .npz file" in refused(tmp_path / "a.npz", bytes(data))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.edges", "a.txt", "a.mtx", "a.adjlist", "a.net"])
+def test_millions_of_comments(tmp_path, name):
+    """16 KB that unpack to 16 MB of comments, 8 million of them."""
+    mark = b"#\n" if name not in ("a.mtx", "a.net") else b"%\n"
+    comments = mark * (2**23)
+    before, _, after = SOUND.get(name, b"a b\nb c\n").partition(b"\n")
+    data = before + b"\n" + comments + after
+    if name == "a.net":
+        data = comments + b"*Vertices 2\n*Edges\n1 2\n"
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(data, 9, mtime=0))
+    assert path.stat().st_size < 10**5
+    with limits():
+        assert len(io.read(path).names) >= 2
+
+
 # --- what can befall one format --------------------------------------------------------------
 
 BAD = [
@@ -171,7 +213,6 @@ BAD = [
     ("a.csv", b"# x\na b\nb c d e f\n", r", line 3: 5 fields where the lines above have 2; "),
     ("a.csv", b"a,b,1\n,c,2\n", r", line 2: no name where one is needed; "),
     ("a.csv", b"a,b\n" + b"x" * 2000 + b",c\n", r", line 2: a huge name"),
-    ("a.csv", b"a,b,1\nb,c,nan\n", r", line 2: the value of 'b' and 'c' is nan; "),
     ("a.csv", b"a,b,1\nb,c,-inf\n", r", line 2: the value of 'b' and 'c' is -inf; "),
     ("a.csv", b"a,b,1e308\na,b,1e308\n", r", line 1: the value of 'a' and 'b' is inf; "),
     ("a.txt", b"0 1\n1 2\n2 -1\n", r", line 3: the id -1 is negative; "),
@@ -194,19 +235,21 @@ BAD = [
     ),
     # tables
     ("a.csv", b"a,b,1,x\nb,c,1,y\n", r", line 1: 'b' is not a number; taken for a table, .*cut -d"),
-    ("a.csv", b",a,b\na,,1\nb,,\n", r", line 3: '' is not a number; "),
     ("a.csv", b"0,1,2,3\n1,0,2,3\n", r", line 1: 2 rows and 4 columns of numbers, but .*; "),
+    ("a.csv", b",a,b,c\na,0,1,\nb,1,0\nc,1,1,0\n", r", line 3: 3 fields where the lines above "),
+    ("a.csv", b'"a","b"\n0,1\n1\n', r", line 3: 1 fields where the lines above have 2; "),
+    (
+        "a.csv",
+        b",a,b,c\na,0,1,1\nb,1,0,-inf\nc,1,1,0\n",
+        r", line 3: the value of 'b' and 'c' is -inf",
+    ),
+    ("a.csv", b",a,b,c\na,0,,\nb,,0,\nc,NA,nan,0\n", r": no pair has a known value; give "),
     ("a.csv", b"a,b,c,d\n1,2,x,4\n1,2,3,4\n1,2,3,4\n1,2,3,4\n", r", line 2: 'x' is not a number; "),
     ("a.csv", b",a,b\na,0,1\nb,1\n", r", line 3: 2 fields where the lines above have 3; "),
     (
         "a.csv",
         b",a,b,c\na,0,1,1\nc,1,0,1\nb,1,1,0\n",
         "line 3: row 2 is called 'c', column 2 'b'",
-    ),
-    (
-        "a.csv",
-        b",a,b,c\na,0,1,1\nb,1,0,nan\nc,1,1,0\n",
-        r", line 3: the value of 'b' and 'c' is nan",
     ),
     (
         "a.csv",
@@ -225,7 +268,7 @@ BAD = [
     ("a.mtx", MTX + b"2 2 1\n1 3 1\n", r", line 3: .*; "),
     ("a.mtx", MTX + b"2 2 1\n-1 2 1\n", r", line 3: .*; "),
     ("a.mtx", MTX + b"2 2 2\n1 2 1\n", r": .*; "),
-    ("a.mtx", MTX + b"2 2 2\n1 2 nan\n2 1 nan\n", r": the value of '0' and '1' is nan; "),
+    ("a.mtx", MTX + b"2 2 2\n1 2 nan\n2 1 nan\n", r": no pair has a known value; "),
     ("a.mtx", MTX + b"9999999999999 9999999999999 1\n1 2 1\n", r": promises 9999999999999 x "),
     ("a.mtx", MTX + b"3 3 9999999999999\n1 2 1\n", r", line 2: the header promises 9999999999999"),
     ("a.mtx", MTX + b"9" * 40 + b" 1 1\n1 2 1\n", r", line 2: '99.*' is too large a size; "),
@@ -249,9 +292,9 @@ BAD = [
     ("a.npy", saved(lambda f: np.save(f, np.array([["a", "b"]]))), "holds values of type <U1; "),
     ("a.npy", saved(lambda f: np.save(f, 1j * A)), "holds values of type complex128; "),
     ("a.npy", saved(lambda f: np.save(f, A[0])), r"an array of shape \(5,\); "),
-    ("a.npy", saved(lambda f: np.save(f, A[:, :2])), "has 5 rows and 2 columns, .*--affinity"),
+    ("a.npy", saved(lambda f: np.save(f, A[:, :2])), "has 5 rows and 2 columns, .*features=True"),
     ("a.npy", saved(lambda f: np.save(f, A[:0, :0])), r"a matrix of shape \(0, 0\); "),
-    ("a.npy", saved(lambda f: np.save(f, A + np.nan)), "the value of '0' and '1' is nan; "),
+    ("a.npy", saved(lambda f: np.save(f, A + np.nan)), "no pair has a known value; "),
     ("a.npy", saved(lambda f: np.save(f, np.triu(A))), "'3' to '4' is 3.25, but '4' to '3' is 0"),
     # SciPy
     ("a.npz", b"PK\x03\x04 and so on", "is no sound .npz file"),
@@ -268,12 +311,12 @@ BAD = [
     ("a.npz", npz_with(format=np.zeros((), dtype="i4,i4")), "format holds .*, not text; "),
     ("a.npz", npz_with(format=b"lil"), "is no sound sparse matrix"),
     ("a.npz", npz_with(data=np.array([None] * 8)), "Python objects"),
-    ("a.npz", npz_with(data=np.full(8, np.nan)), "the value of '0' and '1' is nan; "),
+    ("a.npz", npz_with(data=np.full(8, np.inf)), "the value of '0' and '1' is inf; "),
     ("a.npz", zip_of(format=b"", data=bytes(2**27)), "zip bomb does; "),
     # GraphML
     ("a.graphml", b"<graphml>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
     ("a.graphml", b"nonsense\n", r", line 1: is no sound XML .*; "),
-    ("a.graphml", b"<?xml version='1.0'?>\n<gexf/>", r", line 2: is XML, but begins with <gexf>; "),
+    ("a.graphml", b"<?xml version='1.0'?>\n<svg/>", r", line 2: is XML, but begins with <svg>; "),
     ("a.graphml", b"<graphml/>", r": is no sound graph .*; "),
     ("a.graphml", b"<a>" * 10**5, r", line 1: .*; "),
     ("a.graphml", b"<graphml>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),
@@ -287,6 +330,54 @@ BAD = [
     ),
     ("a.gml", b"graph [\n" + b"a [" * 10**5, r": is no sound graph \(nested too deeply\); "),
     ("a.gml", b"graph [\n]", r": holds no nodes; "),
+    # GEXF
+    ("a.gexf", b"<gexf>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
+    ("a.gexf", b"<svg/>", r", line 1: is XML, but begins with <svg>; save it as GEXF"),
+    ("a.gexf", b"<gexf/>", r": holds no nodes; "),
+    ("a.gexf", b"<gexf>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),
+    (
+        "a.gexf",
+        b'<gexf>\n<node id="1"/>\n<edge source="1" target="2"/></gexf>',
+        r", line 3: there is no node '2'; ",
+    ),
+    (
+        "a.gexf",
+        b'<gexf>\n<node id="1"/>\n<edge source="1" target="1" weight="x"/></gexf>',
+        r", line 3: the weight 'x' is not a number; ",
+    ),
+    # Pajek
+    ("a.net", b"1 2\n", r", line 1: a Pajek network begins with \*Vertices and their number; "),
+    ("a.net", b"*Vertices x\n", r", line 1: \*Vertices needs their number, at least 1; "),
+    ("a.net", b"*Vertices 9999999999999\n", r": promises 9999999999999 x 9999999999999 entries"),
+    ("a.net", b'*Vertices 2\n3 "c"\n', r", line 2: '3' is no vertex: they are 1 to 2; "),
+    ("a.net", b"*Vertices 2\n*Edges\n1 3\n", r", line 3: '3' is no vertex: they are 1 to 2; "),
+    ("a.net", b"*Vertices 2\n*Edges\n1\n", r", line 3: a link has two ends; "),
+    ("a.net", b"*Vertices 2\n*Arcs\n1 2 x\n", r", line 3: the weight 'x' is not a number; "),
+    ("a.net", b"*Vertices 2\n*Matrix\n0 1\n", r", line 2: '\*Matrix' is not read; "),
+    ("a.net", b"*Vertices 2\n*Vertices 2\n", r", line 2: a second network begins; "),
+    # networkx's own lists
+    ("a.edges", b"1 2 {'weight': 3}\n2 3\n", r", line 2: no dictionary of data, which the .*; "),
+    ("a.edges", b"1 2 {'weight': 3}\n\n2 3 {}\n", r", line 3: some edges have a weight and .*; "),
+    ("a.edges", b"1 2 {'weight': 'x'}\n", r", line 1: .* is no dictionary of plain data .*; "),
+    ("a.edges", b"1 2 {'a': __import__('os')}\n", r", line 1: .* is no dictionary of plain "),
+    ("a.edges", b"1 2 {" + b"(" * 9000 + b"}\n", r", line 1: .* is no dictionary of plain data"),
+    ("a.edges", b"1 2 {'a': '" + b"x" * 20000 + b"'}\n", r", line 1: .* is no dictionary of plain"),
+    ("a.adjlist", b"# x\n\n# y\n", r": holds nothing but comments; "),
+    ("a.adjlist", b"a b\nb c\nc b\n", r", line 2: 'b' and 'c' are linked in both directions, but "),
+    ("a.adjlist", b"a b\n" + b"x" * 2000 + b" c\n", r", line 2: a huge name"),
+    # parquet
+    ("a.parquet", b"PAR1 and so on", r": is no sound parquet file .*; "),
+    ("a.parquet", PARQUET[: len(PARQUET) // 2], r": is no sound parquet file .*; "),
+    ("a.parquet", parquet(a=["x"]), r": 1 columns, none called source or target; "),
+    ("a.parquet", parquet(source=["x"], target=[None]), r": the column 'target' has rows without "),
+    ("a.parquet", parquet(source=[1], target=[-1]), r": an id is negative; "),
+    ("a.parquet", parquet(source=[""][:0], target=[""][:0]), r": columns, but no edges in them; "),
+    ("a.parquet", parquet(source=["x"], target=["y"], weight=["z"]), r": .*'weight' holds .*; "),
+    (
+        "a.parquet",
+        parquet(source=np.zeros(10**7, np.int8), target=np.zeros(10**7, np.int8)),
+        r": promises 10000000 x 2 entries in a file",
+    ),
     # CLUTO
     ("a.mat", b"MATLAB 5.0 MAT-file, and so on", r": is a MATLAB file, not a CLUTO matrix; "),
     ("a.mat", b"a b c\n", r", line 1: the first line of a CLUTO matrix says "),
@@ -304,7 +395,7 @@ BAD = [
         b"2 2 5\n2 1\n1 1\n",
         r", line 1: the first line promises 5 nonzeros, but 2 follow",
     ),
-    ("a.mat", b"2 2 2\n2 nan\n1 nan\n", r": the value of '0' and '1' is nan; "),
+    ("a.mat", b"2 2 2\n2 nan\n1 nan\n", r": no pair has a known value; "),
     ("a.mat", b"2 2\n0 1\n1\n", r", line 3: 1 values, but the first line promises 2 columns; "),
     ("a.mat", b"2 9999999999999 1\n2 1\n\n", r": promises 2 x 9999999999999 entries"),
     ("a.mat", b"9999999999999 2 1\n2 1\n\n", r": promises 9999999999999 x 2 entries"),
@@ -324,9 +415,10 @@ LAUGHS = "".join(f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 10))
     "doctype", [f'[<!ENTITY l0 "ha">{LAUGHS}]', 'SYSTEM "file:///etc/passwd"', "[]"]
 )
 def test_entities_are_refused(tmp_path, doctype):
-    text = f"<?xml version='1.0'?>\n<!DOCTYPE graphml {doctype}>\n<graphml>&l9;</graphml>"
-    message = refused(tmp_path / "a.graphml", text.encode())
-    assert message.startswith(", line 2: document types and entities are not read; ")
+    for root in ("graphml", "gexf"):
+        text = f"<?xml version='1.0'?>\n<!DOCTYPE {root} {doctype}>\n<{root}>&l9;</{root}>"
+        message = refused(tmp_path / f"a.{root}", text.encode())
+        assert message.startswith(", line 2: document types and entities are not read; ")
 
 
 @pytest.mark.parametrize(
@@ -372,7 +464,7 @@ def test_bad_files_beside_a_matrix(tmp_path, ending, lines, expected):
 def test_a_graph_has_no_features(tmp_path, name, data, why):
     message = refused(tmp_path / name, data, features=True)
     assert why in message
-    assert "and has no features; leave the affinity out" in message
+    assert "and has no features; leave features out" in message
 
 
 def test_features_must_be_finite(tmp_path):
@@ -390,10 +482,20 @@ def test_without_networkx(tmp_path, monkeypatch):
     assert "pip install 'odsymnmf[graphs]'" in message
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "extra"),
+    [("pandas", "a.csv", "cli"), ("pyarrow", "a.parquet", "parquet")],
+)
+def test_without_a_package(tmp_path, monkeypatch, package, name, extra):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    message = refused(tmp_path / name, SOUND[name])
+    assert f"needs {package}; install it with pip install 'odsymnmf[{extra}]'" in message
+
+
 def test_wrong_options(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(joined([("a", "b")]))
-    with pytest.raises(ValueError, match=r"format must be one of edges, table, .*; got 'excel'"):
+    with pytest.raises(ValueError, match=r"format must be one of edges, adjlist, .*; got 'excel'"):
         io.read(path, format="excel")
     with pytest.raises(ValueError, match="symmetrize must be one of max, mean, sum; got 'min'"):
         io.read(path, symmetrize="min")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from io_files import NAMES, WITH_NAMES, WITHOUT_NAMES, A, format_of
+from io_files import ADJACENCY, NAMES, WITH_NAMES, WITHOUT_NAMES, A, format_of
 from scipy import sparse
 
 from odsymnmf import io
@@ -28,3 +28,15 @@ def test_every_format(tmp_path, name, data, names, forced):
     assert items.names == names
     assert isinstance(items.matrix, np.ndarray | sparse.csr_array)
     np.testing.assert_array_equal(dense(items.matrix), A)
+
+
+@pytest.mark.parametrize("name", ADJACENCY)
+def test_adjacency_lists(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(ADJACENCY[name])
+    items = io.read(path)
+    assert (items.format, sorted(items.names)) == ("adjlist", NAMES)
+    assert items.notes == ["no weights found: every edge has weight 1"]
+    order = [items.names.index(node) for node in NAMES]
+    np.testing.assert_array_equal(dense(items.matrix)[np.ix_(order, order)], A != 0)
+    assert io.read(path, format="adjlist").names == items.names

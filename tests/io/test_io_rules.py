@@ -52,10 +52,14 @@ def values(items):
 
 @pytest.mark.parametrize("name", DIRECTED_FILES)
 def test_directed_is_refused_with_the_remedy(read, name):
-    remedy = r"--symmetrize max\|mean\|sum \(in Python symmetrize=\)"
+    remedy = r'; choose how to make it symmetric: symmetrize="max", "mean" or "sum"$'
     options = {"format": "table"} if name == "a.txt" else {}
     with pytest.raises(io.InputError, match=remedy) as caught:
         read(DIRECTED_FILES[name], name, **options)
+    # The command line names its own options.
+    how = "; choose how to make it symmetric: --symmetrize max|mean|sum"
+    problem = str(caught.value).partition("; ")[0]
+    assert caught.value.command_line == problem + how
     if name not in ("a.csv", "a.txt"):
         assert "'0' to '1' is 4, but '1' to '0' is 1 (the largest" in str(caught.value)
 
@@ -193,6 +197,51 @@ def test_numbers_beside_an_empty_corner(read, text, size):
     assert read(text).matrix.shape == (size, size)
 
 
+# --- unknown pairs ---------------------------------------------------------------------------
+
+NAN = float("nan")
+UNKNOWN = [[0, 1, NAN, NAN], [1, 0, 2, NAN], [NAN, 2, 0, 3], [NAN, NAN, 3, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", b",a,b,c,d\na,1,1,,\nb,1,1,2,\nc,,2,1,3\nd,,,3,1\n"),
+        ("a.csv", b",a,b,c,d\na,,1,,NA\nb,1,,2,nan\nc,,2,NaN,3\nd,,,3,\n"),
+        ("a.csv", b",1,,\n1,,2,\n,2,,3\n,,3,\n"),
+        ("a.csv", b"a,b,c,d\n,1,,\n,,2,\n,,,3\n,,,\n"),
+        ("a.txt", b"0 1 nan nan\n1 0 2 nan\nnan 2 0 3\nnan nan 3 0\n"),
+        ("a.edges", b"a b 1\na c nan\na d NaN\nb c 2\nb d nan\nc d 3\n"),
+        (
+            "a.edges",
+            b"a b 1\nb a 1\na c nan\nc a nan\na d nan\nd b nan\nb d nan\nd a nan\n"
+            b"b c 2\nc b 2\nc d nan\nd c 3\n",
+        ),
+        ("a.npy", saved(lambda f: np.save(f, UNKNOWN))),
+        ("a.npz", saved(lambda f: sparse.save_npz(f, sparse.csr_array(np.array(UNKNOWN))))),
+        ("a.mtx", saved(lambda f: mmwrite(f, np.array(UNKNOWN)))),
+        ("a.mat", b"4 4\n9 1 nan nan\n1 0 2 nan\nnan 2 0 3\nnan nan 3 0\n"),
+    ],
+)
+def test_pairs_without_a_value_are_unknown(read, name, data):
+    items = read(data, name)
+    np.testing.assert_array_equal(np.array(values(items)), UNKNOWN)
+    assert "3 pairs are unknown: no value is given" in items.notes
+
+
+@pytest.mark.parametrize("how", EXPECTED)
+def test_what_one_direction_leaves_open_the_other_says(read, how):
+    table = ",a,b,c\na,0,4,\nb,1,0,\nc,,2,0\n"
+    expected = {"max": [4, 2], "mean": [2.5, 2], "sum": [5, 4]}[how]
+    for text in (table, "a,b,4\nb,a,1\na,c,nan\nb,c,nan\nc,b,2\n"):
+        items = read(text, symmetrize=how)
+        found = np.array(values(items))
+        np.testing.assert_array_equal(found, found.T)
+        assert [found[0, 1], found[1, 2]] == expected
+        assert np.isnan(found[0, 2])
+        assert "1 pair is unknown: no value is given" in items.notes
+
+
 # --- what a text file is ---------------------------------------------------------------------
 
 
@@ -266,7 +315,7 @@ def test_a_table_of_words_that_look_like_a_header(read):
 
 def test_edges_of_type_directed(read):
     text = "Source,Target,Type\na,b,Directed\n"
-    with pytest.raises(io.InputError, match=r"says Directed, and 1 pair is .*--symmetrize"):
+    with pytest.raises(io.InputError, match=r"says Directed, and 1 pair is .*; choose how"):
         read(text)
     assert values(read(text, symmetrize="max")) == [[0, 1], [1, 0]]
     assert values(read(f"{text}b,a,Directed\n")) == [[0, 1], [1, 0]]

@@ -55,6 +55,86 @@ def test_bad_texts(folder, tmp_path):
             io.read_texts(nothing)
 
 
+NAMED = ["x1", "x2"], ["One, with\na line.", "Zwei é"]
+NUMBERED = ["1", "2"], NAMED[1]
+ONE = r'"text": "One, with\na line."'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.csv", 'id,text\nx1,"One, with\na line."\nx2,Zwei é\n', NAMED),
+        ("a.csv", 'year;Body;id\n1;"One, with\na line.";x\n2;Zwei é;x\n', NUMBERED),
+        ("a.csv", 'Whatever\n"One, with\na line."\nZwei é\n', NUMBERED),
+        ("a.tsv", '\ufefftitle\tabstract\r\nx1\t"One, with\na line."\r\nx2\tZwei é\r\n', NAMED),
+        (
+            "a.jsonl",
+            '{"id": "x1", "text": "One, with\\na line."}\n\n{"text": "Zwei é", "id": "x2"}',
+            NAMED,
+        ),
+        (
+            "a.ndjson",
+            '{"text": "One, with\\na line."}\n{"text": "Zwei \\u00e9", "n": 1}\n',
+            NUMBERED,
+        ),
+    ],
+)
+def test_tables_of_texts(tmp_path, name, text, expected):
+    path = tmp_path / name
+    path.write_text(text, newline="")
+    assert io.read_texts(path) == io.read_texts([str(path)]) == expected
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert io.read_texts(packed) == expected
+
+
+def test_a_column_by_name(tmp_path):
+    path = tmp_path / "talks"
+    path.write_text("speaker,text,more\nann,a,b\nbob,c,NA\n")
+    assert io.read_texts(path, column="more") == (["1", "2"], ["b", "NA"])
+    path.write_text('{"text": "a", "more": "b"}\n{"text": "c"}\n{"more": 5}\n')
+    assert io.read_texts(path, column="more")[1] == ["b", "", "5"]
+    with pytest.raises(io.InputError, match="has no column 'x': it has 'text', 'more'; name it"):
+        io.read_texts(path, column="x")
+    with pytest.raises(io.InputError, match="2 files, but a table of texts is one; "):
+        io.read_texts([path, path], column="x")
+
+
+def test_lines_of_text(tmp_path):
+    path = tmp_path / "tweets.csv"
+    path.write_text("one, two\n\n  three \r\n")
+    assert io.read_texts(path, lines=True) == (["1", "3"], ["one, two", "three"])
+    with pytest.raises(ValueError, match="column and lines exclude each other"):
+        io.read_texts(path, lines=True, column="x")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "a.csv",
+            "text,body\na,b\n",
+            ": which column holds the texts is not clear: it has ",
+        ),
+        ("a.csv", "id,text\n", ": a header, but no texts below it; "),
+        ("a.csv", "id,text\n1,a\n2,b,c\n", ", line 3: is no sound table (Error tokenizing"),
+        ("a.csv", 'id,text\n1,"a\n', ", line 1: is no sound table (Error tokenizing"),
+        ("a.jsonl", '{"text": "a"}\n{"text": \n', ", line 2: is no sound JSON (Expecting value"),
+        ("a.jsonl", '{"text": "a"}\n[]\n', ", line 2: no object, but in JSON lines every line is"),
+        ("a.jsonl", "[" * 10**5, ", line 1: is no sound JSON ("),
+        ("a.jsonl", "{}\n", ": holds no texts; "),
+        ("a.jsonl", "", ": is empty; "),
+    ],
+)
+def test_bad_tables_of_texts(tmp_path, name, text, expected):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(io.InputError) as caught:
+        io.read_texts(path)
+    assert str(caught.value).startswith(f"{path}{expected}")
+    assert len(str(caught.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
 STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2")
 # Those of odsymnmf.io, which is too heavy to be imported for a help text; a test compares.
-FORMATS = ("edges", "table", "mtx", "npy", "npz", "graphml", "gml", "cluto")
+FORMATS = (
+    *("edges", "adjlist", "table", "mtx", "npy", "npz"),
+    *("parquet", "graphml", "gexf", "gml", "pajek", "cluto"),
+)
 # The exit code of a program that Ctrl-C has ended.
 INTERRUPTED = 130
 

@@ -1,8 +1,9 @@
 """Readers: a file in, items with their similarities out, or a clear error.
 
-`read` knows edge lists, tables, Matrix Market, NumPy, SciPy, GraphML, GML and CLUTO files, packed
-with gzip or not; `read_texts` a folder of texts; `read_labels` a table of clusters. Nothing is ever
-unpickled, and nothing is believed of a file that its size does not bear out.
+`read` knows edge lists, adjacency lists, tables, Matrix Market, NumPy, SciPy, parquet, GraphML,
+GEXF, GML, Pajek and CLUTO files, packed with gzip or not; `read_texts` folders, tables and lines of
+texts; `read_labels` a table of clusters. Nothing is ever unpickled or run, and nothing is believed
+of a file that its size does not bear out.
 """
 
 from odsymnmf.io._items import InputError, Items

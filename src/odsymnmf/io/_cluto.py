@@ -4,16 +4,15 @@ Beside ``docs.mat`` may lie ``docs.mat.rclass`` (or ``docs.rclass``) with the cl
 ``.rlabel`` with the names of the rows and ``.clabel`` with those of the columns, one per line.
 """
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.io._items import Array, Items, bad, quoted
-from odsymnmf.io._lines import as_utf8
-from odsymnmf.io._numbers import number, parse
-from odsymnmf.io._source import load, refuse_promise
+from odsymnmf.io._items import Array, Items, bad, number, quoted
+from odsymnmf.io._source import as_utf8, load, refuse_promise
 
 
 def read_cluto(path: Path, data: bytes) -> Items:
@@ -83,8 +82,14 @@ def _sparse(
 
 
 def _values(path: Path, rows: list[bytes], counts: Array) -> Array:
-    values = parse(b" ".join(rows) + b" ", np.float64, int(counts.sum()))
-    if values is not None:
+    with warnings.catch_warnings():
+        # Text in the middle is a deprecated way to end the numbers, in a later NumPy an error.
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            values: Array = np.fromstring(b" ".join(rows) + b" ", dtype=np.float64, sep=" ")
+        except (ValueError, DeprecationWarning):
+            values = np.empty(0)
+    if len(values) == counts.sum():
         return values
     numbers = []
     for line, row in enumerate(rows, start=2):

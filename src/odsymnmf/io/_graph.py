@@ -12,7 +12,16 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.io._items import Array, bad, quoted
-from odsymnmf.io._symmetry import REMEDY, Line, combined, refuse_nonfinite, similarities
+from odsymnmf.io._symmetry import (
+    REMEDY,
+    Line,
+    combined,
+    refuse_infinite,
+    similarities,
+    tell_unknown,
+)
+
+UNWEIGHTED = "no weights found: every edge has weight 1"
 
 
 def directed(
@@ -57,9 +66,9 @@ def from_list(
     i, j, weights, notes = without_loops(*edges)
     matrix, repeated = directed(i, j, weights, names)
     notes += repeated
-    refuse_nonfinite(path, matrix, names, line)
+    refuse_infinite(path, matrix, names, line)
     total = combined(matrix, "sum")
-    given, may_cancel = matrix, weights.min(initial=1) <= 0
+    given, may_cancel = matrix, not weights.min(initial=1) > 0
     if may_cancel:
         # Ones instead, because these weights are given all the same.
         entries = (np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr)
@@ -69,12 +78,12 @@ def from_list(
         # No sum has two terms, so that none can have grown beyond bounds; but zeros may be given.
         if may_cancel:
             total.eliminate_zeros()
-        return total, notes
+        return tell_unknown(path, total, notes)
     once = both - matrix.nnz
     if once and symmetrize is None and is_directed:
         pairs = "1 pair is" if once == 1 else f"{once} pairs are"
         problem = f"its column of types says Directed, and {pairs} linked in one direction only"
-        raise bad(path, f"{problem}; {REMEDY}")
+        raise bad(path, problem, REMEDY)
     if once and symmetrize is None:
         twice = given.multiply(given.T.tocsr()).tocoo()
         a, b = int(twice.row[0]), int(twice.col[0])
@@ -83,8 +92,33 @@ def from_list(
         raise bad(
             path,
             f"{pair} are linked in both directions, but {others} in one only: "
-            f"perhaps a directed graph, perhaps one link given twice; {REMEDY}",
+            "perhaps a directed graph, perhaps one link given twice",
+            REMEDY,
             line=line(a, b),
         )
     matrix, more = similarities(path, matrix, names, symmetrize, line)
     return matrix, notes + more
+
+
+def from_graph(
+    path: Path,
+    edges: tuple[Array, Array, Array],
+    names: list[str],
+    symmetrize: str | None,
+    one_way: Array,
+) -> tuple[Any, list[str]]:
+    """Return the symmetric matrix of a graph that says which of its edges lead one way only."""
+    i, j, weights = edges
+    if not one_way.any():
+        i, j, weights, notes = without_loops(i, j, weights)
+        matrix, more = directed(np.minimum(i, j), np.maximum(i, j), weights, names)
+        matrix = combined(matrix, "sum")
+        refuse_infinite(path, matrix, names)
+        matrix.eliminate_zeros()
+        return tell_unknown(path, matrix, notes + more)
+    both = ~one_way & (i != j)
+    i, j = np.concatenate([i, j[both]]), np.concatenate([j, i[both]])
+    i, j, weights, notes = without_loops(i, j, np.concatenate([weights, weights[both]]))
+    matrix, more = directed(i, j, weights, names)
+    matrix, told = similarities(path, matrix, names, symmetrize)
+    return matrix, notes + more + told

@@ -4,12 +4,12 @@ Such a list may have many columns in any order: Source, Target, Type, Id, Label,
 no end, weight or type is left out, and told.
 """
 
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from odsymnmf.io._fields import Fields
 from odsymnmf.io._items import quoted
+from odsymnmf.io._sheet import Sheet
 
 ENDS = (
     ("source", "target"),
@@ -24,46 +24,58 @@ ENDS = (
 NO_WEIGHT = {"id", "label", "type", "timeset"}
 
 
-def has_ends(fields: Fields) -> bool:
+class Columns(NamedTuple):
+    """Which columns hold the ends of edges, their weights, and their types."""
+
+    ends: list[int]
+    weight: list[int]
+    type: int | None
+
+
+def has_ends(top: list[str]) -> bool:
     """Whether the first line says source and target, or the like."""
-    return _ends(fields) is not None
+    return _ends(_lower(top)) is not None
 
 
-def edge_columns(fields: Fields) -> tuple[Fields, bool, list[str]]:
-    """Return the ends and weights of edges, whether they are directed, and what should be told."""
-    ends, width = _ends(fields), fields.shape[1]
+def edge_columns(top: list[str]) -> Columns | None:
+    """Return the columns that the first line names; None if they are the first two or three."""
+    lower = _lower(top)
+    ends, width = _ends(lower), len(top)
     if ends is None:
-        return fields, False, []
-    top = _first_line(fields)
-    if ends == [0, 1] and (width == 2 or (width == 3 and top[2] not in NO_WEIGHT)):
-        return fields, False, []
-    weight = [top.index("weight")] if "weight" in top else []
-    kind = _kind(fields, top.index("type")) if "type" in top else None
-    used = {*ends, *weight, *([top.index("type")] if kind else [])}
-    rest = [quoted(fields.text(0, j)) for j in range(width) if j not in used and top[j]]
-    shown = ", ".join(rest[:8]) + f" and {len(rest) - 8} more" * (len(rest) > 8)
-    notes = [f"columns left out: {shown}"] if rest else []
-    chosen = np.array(ends + weight)
-    starts, stops = fields.starts[:, chosen], fields.ends[:, chosen]
-    return replace(fields, starts=starts, ends=stops, corner_added=False), kind == "directed", notes
+        return None
+    if ends == [0, 1] and (width == 2 or (width == 3 and lower[2] not in NO_WEIGHT)):
+        return None
+    weight = [lower.index("weight")] if "weight" in lower else []
+    kind = lower.index("type") if "type" in lower else None
+    return Columns(ends, weight, kind)
 
 
-def _first_line(fields: Fields) -> list[str]:
-    return [text.strip().lower() for text in fields.row(0)]
+def left_out(top: list[str], used: set[int | None]) -> list[str]:
+    """Return what is told of columns that are not read."""
+    names = [quoted(name) for j, name in enumerate(top) if j not in used and name.strip()]
+    shown = ", ".join(names[:8]) + f" and {len(names) - 8} more" * (len(names) > 8)
+    return [f"columns left out: {shown}"] if names else []
 
 
-def _ends(fields: Fields) -> list[int] | None:
-    """Return the columns of the two ends of an edge."""
-    top = _first_line(fields)
-    return next(([top.index(a), top.index(b)] for a, b in ENDS if a in top and b in top), None)
-
-
-def _kind(fields: Fields, column: int) -> str | None:
+def direction(sheet: Sheet, column: int) -> str | None:
     """Return whether the edges are directed or undirected; None if the column says neither."""
-    kinds = [kind.lower() for kind in fields.column(column, 1)]
+    frame = sheet.frame(1, "category", [column], low_memory=False)[column]
+    kinds = [str(kind).strip().lower() for kind in frame.cat.categories]
     found = {"directed", "undirected"} & {*kinds}
     if len(found) == 2:
         problem = "some edges are Directed and some Undirected"
         remedy = "write an undirected one as two directed ones, there and back"
-        raise fields.error(1 + kinds.index("undirected"), f"{problem}; {remedy}")
+        is_other = np.array([kind == "undirected" for kind in kinds])[frame.cat.codes.to_numpy()]
+        raise sheet.error(1 + int(is_other.argmax()), problem, remedy)
     return next(iter(found), None)
+
+
+def _lower(top: list[str]) -> list[str]:
+    return [text.strip().lower() for text in top]
+
+
+def _ends(lower: list[str]) -> list[int] | None:
+    """Return the columns of the two ends of an edge."""
+    return next(
+        ([lower.index(a), lower.index(b)] for a, b in ENDS if a in lower and b in lower), None
+    )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -20,7 +20,21 @@ class InputError(ValueError):
     ... except io.InputError as error:
     ...     print(error)
     missing.csv: no such file; check the spelling and the folder
+
+    The message names arguments of Python functions. ``command_line`` is the same message with the
+    options of the command `odsymnmf` instead.
     """
+
+    def __init__(self, message: str, command_line: str | None = None) -> None:
+        super().__init__(message)
+        self.command_line = message if command_line is None else command_line
+
+
+class Remedy(NamedTuple):
+    """What to do about a problem, as a caller of the library and as a user of the command."""
+
+    python: str
+    command_line: str
 
 
 @dataclass(frozen=True)
@@ -66,11 +80,20 @@ class Items:
     features: list[str] | None = None
 
 
-def bad(path: Path, problem: str, *, line: int | None = None) -> InputError:
-    """Return the error; whatever stands in the file or its name, it fits on one line."""
+def bad(
+    path: Path, problem: str, remedy: str | Remedy = "", *, line: int | None = None
+) -> InputError:
+    """Return the error; whatever stands in the file or its name, it fits on one line.
+
+    A problem without ``remedy`` ends with it.
+    """
     where = f"{path}, line {line}" if line is not None else f"{path}"
-    message = " ".join(f"{where}: {problem}".split())
-    return InputError("".join(c if c.isprintable() else "?" for c in message))
+    ways = remedy if isinstance(remedy, Remedy) else Remedy(remedy, remedy)
+    return InputError(*(_one_line(f"{where}: {problem}{'; ' * bool(w)}{w}") for w in ways))
+
+
+def _one_line(message: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
 
 
 def reason(error: Exception) -> str:
@@ -87,3 +110,11 @@ def quoted(text: str) -> str:
 def numbered(n: int) -> list[str]:
     """Return the names of items that have none."""
     return [str(i) for i in range(n)]
+
+
+def number(text: str) -> float | None:
+    """Return text as a float, None if it is not one. (1_000 is one in Python only.)"""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None

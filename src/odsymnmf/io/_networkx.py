@@ -5,18 +5,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
-from xml.parsers import expat
 
 import numpy as np
 
-from odsymnmf.io._graph import directed, without_loops
-from odsymnmf.io._items import Items, bad, quoted, reason
-from odsymnmf.io._lines import as_utf8
-from odsymnmf.io._numbers import number
-from odsymnmf.io._symmetry import combined, refuse_nonfinite, similarities
+from odsymnmf.io._graph import from_graph
+from odsymnmf.io._items import Items, bad, number, quoted, reason
+from odsymnmf.io._source import as_utf8
+from odsymnmf.io._xml import edge_ends, refuse_unknown_ends, walk
 
-# Elements in one another; GraphML needs five.
-DEPTH = 100
 # What networkx raises on damaged files, beside its own error.
 ERRORS = (
     AttributeError,
@@ -66,46 +62,19 @@ def _parsed(path: Path, parser: str, text: str, **options: Any) -> Any:
 
 
 def _refuse_bad_xml(path: Path, text: bytes) -> None:
-    """Refuse entities, deep nesting, and edges without ends, which networkx would invent."""
-    parser = expat.ParserCreate("utf-8")
-    depth = 0
+    """Refuse edges without ends, which networkx would invent, and what is no GraphML."""
     nodes: set[str] = set()
     ends: dict[str, int] = {}
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
-        line, kind = parser.CurrentLineNumber, tag.rpartition(":")[2]
-        if depth > DEPTH:
-            raise bad(path, "elements are nested too deeply; save the graph again", line=line)
-        if depth == 1 and kind != "graphml":
-            raise bad(path, f"is XML, but begins with <{tag}>; save it as GraphML", line=line)
+    def element(kind: str, attributes: dict[str, str], line: int) -> None:
         if kind == "node":
             nodes.add(attributes.get("id", ""))
         if kind == "edge":
-            for end in ("source", "target"):
-                if end not in attributes:
-                    raise bad(path, f"an edge without {end}; add it or drop the edge", line=line)
-                ends.setdefault(attributes[end], line)
+            for end in edge_ends(path, attributes, line):
+                ends.setdefault(end, line)
 
-    def stop(tag: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def doctype(*_: Any) -> None:
-        line = parser.CurrentLineNumber
-        raise bad(path, "document types and entities are not read; delete <!DOCTYPE>", line=line)
-
-    parser.StartElementHandler, parser.EndElementHandler = start, stop
-    parser.StartDoctypeDeclHandler = doctype
-    try:
-        parser.Parse(text, True)
-    except expat.ExpatError as error:
-        problem = f"is no sound XML ({expat.ErrorString(error.code)}); save the graph again"
-        raise bad(path, problem, line=error.lineno) from None
-    for end, line in ends.items():
-        if end not in nodes:
-            raise bad(path, f"there is no node {quoted(end)}; add it or drop the edge", line=line)
+    walk(path, text, "graphml", "GraphML", element)
+    refuse_unknown_ends(path, nodes, ends)
 
 
 def _items(path: Path, format: str, graph: Any, symmetrize: str | None) -> Items:
@@ -117,16 +86,9 @@ def _items(path: Path, format: str, graph: Any, symmetrize: str | None) -> Items
     ends = [(index[a], index[b]) for a, b in graph.edges()]
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     weights, notes = _weights(path, graph)
-    i, j, weights, more = without_loops(i, j, weights)
-    notes += more
-    if graph.is_directed():
-        matrix, more = directed(i, j, weights, names)
-        matrix, told = similarities(path, matrix, names, symmetrize)
-        return Items(matrix, names, format, notes + more + told)
-    matrix, more = directed(np.minimum(i, j), np.maximum(i, j), weights, names)
-    matrix = combined(matrix, "sum")
-    refuse_nonfinite(path, matrix, names)
-    matrix.eliminate_zeros()
+    edges = i, j, weights
+    one_way = np.full(len(i), graph.is_directed())
+    matrix, more = from_graph(path, edges, names, symmetrize, one_way)
     return Items(matrix, names, format, notes + more)
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from odsymnmf.io._items import Array, InputError, bad, reason
 from odsymnmf.io._source import refuse_promise, unpacked_limit
+from odsymnmf.io._symmetry import refuse_other_types
 
 # What reading a damaged header can raise: it is a Python literal, and names a dtype.
 HEADER_ERRORS = (
@@ -54,6 +55,7 @@ INDICES = {"indices", "indptr", "row", "col", "coords", "offsets", "shape"}
 def read_npy(path: Path, data: bytes) -> Array:
     """Return the 2-D array of an .npy file."""
     array = _array(path, data, "it")
+    refuse_other_types(path, array)
     if array.ndim != 2:
         raise bad(path, f"holds an array of shape {array.shape}; give one of two dimensions")
     return array.copy()
@@ -77,9 +79,8 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
     rows, columns = arrays["shape"].tolist()
     refuse_promise(path, rows, columns, len(data))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about headers that Python 2 wrote
-            matrix = sparse.load_npz(io.BytesIO(data))
+        matrix = _assembled(arrays, (rows, columns))
+        refuse_other_types(path, matrix)
         if hasattr(matrix, "check_format"):
             # Indices out of range would make compiled code write where it must not.
             matrix.check_format(full_check=True)
@@ -89,6 +90,22 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
         return sparse.csr_array(matrix)
     except MATRIX_ERRORS as error:
         raise bad(path, f"is no sound sparse matrix ({reason(error)}); save it again") from None
+
+
+def _assembled(arrays: dict[str, Array], shape: tuple[int, int]) -> Any:
+    """Put the matrix together as SciPy would, but from arrays whose sizes have been checked."""
+    format = arrays["format"].item()
+    format = format.decode("ascii") if isinstance(format, bytes) else format
+    data = arrays["data"]
+    if format in ("csr", "csc", "bsr"):
+        make = getattr(sparse, f"{format}_array")
+        return make((data, arrays["indices"], arrays["indptr"]), shape=shape)
+    if format == "dia":
+        return sparse.dia_array((data, arrays["offsets"]), shape=shape)
+    if format == "coo":
+        coords = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        return sparse.coo_array((data, tuple(coords)), shape=shape)
+    raise ValueError(f"its format is {format!r}")
 
 
 def _members(path: Path, data: bytes) -> dict[str, bytes]:
@@ -101,11 +118,20 @@ def _members(path: Path, data: bytes) -> dict[str, bytes]:
                 raise bad(path, f"{problem}; save it without compression")
             if any(info.compress_type not in PACKED for info in infos):
                 raise bad(path, "is packed in an unusual way; save it with scipy.sparse.save_npz")
-            return {info.filename.removesuffix(".npy"): archive.read(info) for info in infos}
+            return {info.filename.removesuffix(".npy"): _member(archive, info) for info in infos}
     except ZIP_ERRORS as error:
         if isinstance(error, InputError):
             raise
         raise bad(path, f"is no sound .npz file ({reason(error)}); copy or save it again") from None
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Unpack no more than the directory promises: without a size, zipfile would unpack 2 GB."""
+    with archive.open(info) as file:
+        data = file.read(info.file_size)
+        if file.read(1):
+            raise ValueError(f"{info.filename!r} is larger than its directory says")
+        return data
 
 
 def _array(path: Path, data: bytes, name: str) -> Array:
@@ -117,6 +143,8 @@ def _array(path: Path, data: bytes, name: str) -> Array:
         raise bad(path, f"{problem}; save it again") from None
     if dtype.hasobject:
         raise bad(path, "holds Python objects, which are not read for safety; save numbers")
+    if dtype.itemsize == 0:
+        raise bad(path, f"{name} holds values of type {dtype}, of no size; save numbers")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - start
     if min(shape, default=0) < 0 or promised > there:
         raise bad(path, f"its header promises {promised} bytes, but {there} follow; copy it again")

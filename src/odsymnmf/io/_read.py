@@ -6,35 +6,68 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from odsymnmf.io._adjacency import has_data, read_adjlist, without_data
 from odsymnmf.io._cluto import read_cluto
 from odsymnmf.io._edges import read_edges
-from odsymnmf.io._items import Items, bad, numbered
-from odsymnmf.io._lines import fields
+from odsymnmf.io._gexf import read_gexf
+from odsymnmf.io._items import Items, Remedy, bad, numbered
 from odsymnmf.io._matrix_market import read_mtx
 from odsymnmf.io._networkx import read_gml, read_graphml
 from odsymnmf.io._numpy import read_npy, read_npz
+from odsymnmf.io._pajek import read_pajek
+from odsymnmf.io._parquet import read_parquet
+from odsymnmf.io._sheet import sheet
 from odsymnmf.io._source import load
 from odsymnmf.io._symmetry import SYMMETRIZE, finite_features, floats, similarities
 from odsymnmf.io._table import looks_like_table, read_table
 
-FORMATS = ("edges", "table", "mtx", "npy", "npz", "graphml", "gml", "cluto")
+FORMATS = (
+    "edges",
+    "adjlist",
+    "table",
+    "mtx",
+    "npy",
+    "npz",
+    "parquet",
+    "graphml",
+    "gexf",
+    "gml",
+    "pajek",
+    "cluto",
+)
 # How a file begins that can be nothing else.
 SIGNATURES = {
     rb"\x93NUMPY": "npy",
     rb"PK[\x03\x05]": "npz",
     rb"(\xef\xbb\xbf)?%%MatrixMarket": "mtx",
+    rb"PAR1": "parquet",
+    rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>|<!--.*?-->|\s)*<gexf": "gexf",
     rb"(\xef\xbb\xbf)?\s*<(\?xml|!|graphml)": "graphml",
+    rb"(?i)(\xef\xbb\xbf)?([ \t]*(%[^\n]*)?\n){0,99}\s*\*(vertices|network)\b": "pajek",
     rb"(\xef\xbb\xbf)?(\s*(Creator|Version|Comment|#)[^\n]*\n)*\s*graph\s*\[": "gml",
 }
+NO_FEATURES = Remedy("leave features out", "leave the affinity out")
 ENDINGS = {
     ".npy": "npy",
     ".npz": "npz",
     ".mtx": "mtx",
     ".graphml": "graphml",
+    ".gexf": "gexf",
     ".gml": "gml",
+    ".net": "pajek",
+    ".parquet": "parquet",
     ".mat": "cluto",
     ".edges": "edges",
     ".edgelist": "edges",
+    ".adjlist": "adjlist",
+}
+GRAPHS = {
+    "adjlist": read_adjlist,
+    "graphml": read_graphml,
+    "gexf": read_gexf,
+    "gml": read_gml,
+    "pajek": read_pajek,
+    "parquet": read_parquet,
 }
 
 
@@ -48,7 +81,8 @@ def read(
     """Read items and their similarities from a file.
 
     The format is recognised by how the file begins, then by the end of its name (.npy, .npz, .mtx,
-    .graphml, .gml, .mat for CLUTO, .edges, .edgelist; .gz may follow). Any other text is an edge
+    .parquet, .graphml, .gexf, .gml, .net for Pajek, .mat for CLUTO, .edges, .edgelist, .adjlist;
+    .gz may follow). Any other text is an edge
     list or a table. It is a table if its rows and columns have the same names, and an edge list if
     its first line says source and target, or the like (then weight and type are found by name, and
     other columns are left out). Else it is a table if it has more than three columns, or if it is a
@@ -85,8 +119,12 @@ def read(
     "type" that says Directed, and refused without ``symmetrize``. Edges given more than once are
     summed. Self-loops and the diagonal are left out. Ids that are all integers must not be
     negative; items then are sorted by id, while names keep the order in which they appear. Lines
-    that begin with # or % are comments; names with blanks or delimiters in them stand in double
-    quotes, and are kept as they are there.
+    that begin with # or % are comments; an edge may end with a dictionary of data, as networkx
+    writes it, in which only the weight is read. A cell of a table of similarities that is empty
+    (or NA), and a weight of nan, mean an unknown pair: it is NaN in the matrix, both ways, and a
+    note says how many there are. Where only one of two directions is unknown, the other stands for
+    both. In features nothing may be missing. Names with blanks or delimiters in them stand in
+    double quotes, and are kept as they are there.
 
     Examples
     --------
@@ -110,26 +148,37 @@ def read(
     _refuse_unknown("symmetrize", symmetrize, SYMMETRIZE)
     data = load(path)
     chosen = format or _recognised(path, data)
-    if chosen in (None, "edges", "table"):
-        rows = fields(path, data)
-        is_table = (
-            looks_like_table(rows, features=features) if chosen is None else chosen == "table"
-        )
-        if is_table:
-            items = read_table(rows, features=features, symmetrize=symmetrize)
-        else:
-            is_sure = format == "edges"
-            items = read_edges(rows, features=features, symmetrize=symmetrize, is_sure=is_sure)
-    elif chosen in ("graphml", "gml"):
+    if chosen in GRAPHS:
         if features:
-            raise bad(path, "is a graph, and has no features; leave the affinity out")
-        items = (read_graphml if chosen == "graphml" else read_gml)(path, data, symmetrize)
+            raise bad(path, "is a graph, and has no features", NO_FEATURES)
+        items = GRAPHS[chosen](path, data, symmetrize)
+    elif chosen in (None, "edges", "table"):
+        items = _rows_of_text(path, data, chosen, features, symmetrize, format == "edges")
     else:
         items = _settled(path, _matrix(path, data, chosen), features, symmetrize)
     # By their names edges find each other, so that no two of them are the same.
-    if items.format != "edges" and len(set(items.names)) < len(items.names):
+    if items.format not in ("edges", "adjlist", "parquet") and len(set(items.names)) < len(
+        items.names
+    ):
         items.notes.append("some items have the same name")
     return items
+
+
+def _rows_of_text(
+    path: Path,
+    data: bytes,
+    format: str | None,
+    features: bool,
+    symmetrize: str | None,
+    is_sure: bool,
+) -> Items:
+    if format != "table" and has_data(data):
+        data, format = without_data(path, data), "edges"
+    rows = sheet(path, data)
+    is_table = looks_like_table(rows, features=features) if format is None else format == "table"
+    if is_table:
+        return read_table(rows, features=features, symmetrize=symmetrize)
+    return read_edges(rows, features=features, symmetrize=symmetrize, is_sure=is_sure)
 
 
 def _matrix(path: Path, data: bytes, format: str) -> Items:

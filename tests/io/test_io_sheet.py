@@ -1,4 +1,4 @@
-"""The parser that makes no Python objects, beside Python itself; and round trips."""
+"""What pandas reads, beside what Python reads; and round trips."""
 
 import csv
 from io import StringIO
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from io_files import joined, saved
@@ -14,8 +14,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from odsymnmf import io
-from odsymnmf.io import _fields, _lines
-from odsymnmf.io._numbers import decimals, digits
+from odsymnmf.io import _arrow, _sheet
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
@@ -28,81 +27,39 @@ TAILS = st.from_regex(r"(\.[0-9]{0,9})?", fullmatch=True, alphabet="0123456789."
 PARTS = st.builds("{}{}".format, st.integers(-(10**9), 10**9), TAILS)
 
 
-def fields(text):
-    return _lines.fields(Path("a.csv"), text.encode())
+def rows_of(text):
+    return _sheet.sheet(Path("a.csv"), text.encode())
 
 
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1), st.sampled_from([",", " ", "\t", ";"]))
 def test_names_are_numbered_by_appearance(rows, mark):
-    found, names = fields("".join(f"{a}{mark}{b}\n" for a, b in rows)).codes(slice(0, 2))
+    found, names, _ = rows_of("".join(f"{a}{mark}{b}\n" for a, b in rows)).codes(0, [0, 1], [])
     expected = list(dict.fromkeys(name for row in rows for name in row))
     assert names == expected
-    assert found.tolist() == [[expected.index(a), expected.index(b)] for a, b in rows]
+    pairs = list(zip(*(part.tolist() for part in found), strict=True))
+    assert pairs == [(expected.index(a), expected.index(b)) for a, b in rows]
 
 
-def test_many_names(monkeypatch):
-    """More than fit into a block or into the first table."""
-    monkeypatch.setattr(_fields, "BLOCK", 1000)
+def test_many_names():
     rng = np.random.default_rng(0)
     words = [f"{'long' * (k % 7)}{k}" for k in rng.integers(200_000, size=400_000)]
-    found, names = fields("\n".join(words)).codes(slice(0, 1))
+    (found,), names, _ = rows_of("\n".join(words)).codes(0, [0], [])
     expected = {word: k for k, word in enumerate(dict.fromkeys(words))}
     assert names == list(expected)
-    assert found.ravel().tolist() == [expected[word] for word in words]
-
-
-def test_names_whose_hashes_collide(monkeypatch):
-    monkeypatch.setattr(
-        _fields.Fields, "_keys", lambda self, starts, ends: np.zeros(len(starts), np.uint64)
-    )
-    for words in (["a" * 9, "b" * 9, "a" * 9], ["a", "bb", "a"]):
-        found, names = fields("\n".join(words)).codes(slice(0, 1))
-        assert (found.ravel().tolist(), names) == ([0, 1, 0], words[:2])
+    assert found.tolist() == [expected[word] for word in words]
 
 
 @given(st.lists(st.one_of(NUMBERS.map(repr), PARTS, st.integers().map(str)), min_size=1))
 def test_numbers_are_those_of_python(texts):
-    found = fields("".join(f"x,{text}\n" for text in texts)).numbers(slice(1, 2))
+    found, _ = rows_of("".join(f"x,{text}\n" for text in texts)).tidied().numbers(0, [1], 0)
     np.testing.assert_array_equal(found.ravel(), [float(text) for text in texts])
-
-
-def as_words(texts):
-    padded = [int.from_bytes(text[:8].ljust(8, b"?"), "little") for text in texts]
-    return np.array(padded, dtype=np.uint64), np.array([len(text) for text in texts])
-
-
-@given(st.lists(st.integers(0, 10**8 - 1), min_size=1))
-def test_digits(numbers):
-    found = digits(*as_words([str(number).encode() for number in numbers]))
-    assert found.tolist() == numbers
-
-
-SHORT = st.from_regex(r"[0-9]{1,5}(\.[0-9]{0,2})?|[0-9]{0,2}\.[0-9]{1,5}", fullmatch=True)
-
-
-@given(st.lists(SHORT.filter(str.isascii), min_size=1))
-def test_decimals(texts):
-    found = decimals(*as_words([text.encode() for text in texts]))
-    np.testing.assert_array_equal(found, [float(text) for text in texts])
-
-
-@pytest.mark.parametrize("text", [b".", b"1.2.3", b"..", b"-1", b"1e5", b"1 2", b"/.5", b"1.-5"])
-def test_what_is_no_decimal(text):
-    assert decimals(*as_words([b"0.5", text])) is None
-
-
-@pytest.mark.parametrize("length", range(1, 9))
-def test_what_is_no_digit(length):
-    for byte in set(range(256)) - set(b"0123456789"):
-        for k in range(length):
-            text = b"7" * k + bytes([byte]) + b"7" * (length - k - 1)
-            assert digits(*as_words([b"12", text])) is None
 
 
 @given(st.lists(st.integers(0, 10**18 - 1), min_size=2).filter(lambda ids: len(ids) % 2 == 0))
 def test_ids_are_sorted(ids):
-    found = fields(joined(zip(ids[::2], ids[1::2], strict=True)).decode()).integers(slice(0, 2))
-    assert found.ravel().tolist() == ids
+    rows = rows_of(joined(zip(ids[::2], ids[1::2], strict=True)).decode())
+    (i, j), _ = rows.integers(0, [0, 1], [])
+    assert (i.tolist(), j.tolist()) == (ids[::2], ids[1::2])
 
 
 @given(
@@ -125,30 +82,45 @@ def test_any_names_in_quotes(tmp_path_factory, names, data):
         assert items.matrix[i, j] == items.matrix[j, i] == weight
 
 
-def texts_or_error(text):
+def items_or_error(path, options):
     try:
-        found = fields(text)
+        items = io.read(path, **options)
     except io.InputError as error:
         return str(error)
-    return [found.row(k) for k in range(found.shape[0])]
+    matrix = items.matrix.toarray() if sparse.issparse(items.matrix) else items.matrix
+    return items.names, items.format, items.notes, items.features, repr(matrix.tolist())
 
 
-@given(st.sampled_from(['"a","b"\n', "a,b\n", '"a" "b"\n']), st.text('ab", #\n'))
-def test_quotes_in_place_or_by_csv(first, text):
-    """Quotes around whole fields are stepped over; the csv module must see the same fields."""
+FIRST = st.sampled_from(['"a","b"\n', "a,b\n", '"a" "b"\n', "a b 1\n", ",a,b\n", "1,2,.5\n", ""])
+CELLS = ["a", "b", "é", "0", "1", "07", "+1", "-1", ".5", "1e3", "nan", "NA", "True", "inf", "1_0"]
+CELLS += ["x y", "9" * 19, "0.1234567890123456789", '"a"', '"a,b"', '" a "', "0.5"]
+MARKS = ['"', '""', "\n", "\n\n", " ", "\t", ",", "#", "\n# ", "\n%"]
+LINES = ["a,b\n", "b,1\n", "1,2\n", "a,b,1\n", "a b\n", "1 2 3\n"]
+PIECES = st.sampled_from([*CELLS, *MARKS, *LINES])
+
+
+@settings(max_examples=400)
+@given(
+    FIRST, st.lists(PIECES, max_size=12), st.sampled_from([None, "edges", "table"]), st.booleans()
+)
+def test_pandas_reads_what_python_reads(tmp_path_factory, first, pieces, format, features):
+    """The fast way either agrees with the slow one or leaves the file to it."""
+    path = tmp_path_factory.mktemp("text") / "a.txt"
+    path.write_text(first + "".join(pieces), newline="")
+    options = {"format": format, "features": features, "symmetrize": "max"}
+    fast = items_or_error(path, options)
     with pytest.MonkeyPatch.context() as patch:
-        in_place = texts_or_error(first + text)
-        patch.setattr(_lines, "_quotes_are_around", lambda body, ends: False)
-        assert in_place == texts_or_error(first + text)
+        patch.setattr(_arrow, "LARGE", 0)
+        assert fast == items_or_error(path, options)
 
+    def doubt(self):
+        if self.lines is None:
+            raise _sheet.DoubtError
+        return self.body
 
-def test_more_ends_than_other_bytes(monkeypatch):
-    monkeypatch.setattr(_lines, "BLOCK", 5)
-    found = fields("a,,,,,,,b\n" + ",,,,,,,\n" * 9 + "c,,,,,,,d\n")
-    assert found.shape == (11, 8)
-    assert found.row(0) == ["a", *[""] * 6, "b"]
-    assert found.row(5) == [""] * 8
-    assert found.row(10) == ["c", *[""] * 6, "d"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_sheet.Sheet, "_regular", property(doubt))
+        assert fast == items_or_error(path, options)
 
 
 SQUARE = st.integers(1, 6).flatmap(

@@ -1,0 +1,371 @@
+"""Rows and columns of a text file, parsed by pandas.
+
+pandas is quick, and forgiving: it pads short lines, takes 007 for 7 and ``"a"b`` for ab. So what
+it reads is looked at for signs of that. Where there is one, or where pandas refuses, `DoubtError`
+is raised, and the caller reads again from `Sheet.tidied`: the same rows, cut by Python, which
+either are regular or raise an error that names the line.
+"""
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.io import _arrow, _rows
+from odsymnmf.io._items import Array, InputError, Remedy, bad, number, quoted
+from odsymnmf.io._signs import (
+    are_exact,
+    has_comments,
+    has_long_numbers,
+    has_padded_numbers,
+    quotes_are_around,
+    without_comments,
+)
+from odsymnmf.io._source import OTHER_FORMAT, as_utf8
+
+# Between the fields of tidied rows: no text contains it.
+UNIT = b"\x1f"
+# Rows that are looked at to see what a file is.
+HEAD = 5
+# Cells without a value, beside the ways to write NaN; R writes NA.
+MISSING = ["", "NA"]
+NANS = ["nan", "NaN", "NAN"]
+LONGEST_NAME = 1000
+# An id such as 007 is a name, and one of 19 digits may not fit.
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}|-0", re.ASCII)
+LARGEST_ID = 10**18
+GIVE = "give a number there, or leave the column out"
+
+
+class DoubtError(Exception):
+    """What pandas read may not be what stands there."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The rows of a text file; ``line`` is that of the first row."""
+
+    path: Path
+    body: bytes
+    line: int
+    delimiter: bytes | None
+    # The first row had one field less, and an empty one was put before it (as R writes tables).
+    corner_added: bool = False
+    # The line of every row, of rows that Python has cut.
+    lines: "array[int] | None" = None
+
+    @cached_property
+    def head(self) -> list[list[str]]:
+        """The first rows, all of one width."""
+        return [row for row, _ in islice(self.rows(), HEAD)]
+
+    @property
+    def top(self) -> list[str]:
+        return self.head[0]
+
+    @property
+    def width(self) -> int:
+        return len(self.top)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more than one row."""
+        return len(self.head) > 1
+
+    def rows(self) -> Iterator[_rows.Row]:
+        """Yield all rows, by Python; all must have as many fields as the first."""
+        if self.lines is not None:
+            cells = (row[:-1].decode().split(UNIT.decode()) for row in io.BytesIO(self.body))
+            yield from zip(cells, self.lines, strict=True)
+            return
+        width = None
+        for row, line in _rows.rows(self.path, self.body, self.delimiter, self.line):
+            if width is None:
+                row = [""] * self.corner_added + row
+                width = len(row)
+            if len(row) != width:
+                problem = f"{len(row)} fields where the lines above have {width}"
+                remedy = "give every line the same number, and put names with blanks in quotes"
+                raise bad(self.path, problem, remedy, line=line)
+            yield row, line
+
+    def tidied(self) -> "Sheet":
+        """Return the same rows, cut by Python; an error names the line that is not regular."""
+        if self.lines is not None:
+            return self
+        text, lines = io.BytesIO(), array("q")
+        for row, line in self.rows():
+            text.write(UNIT.join(cell.encode() for cell in row) + b"\n")
+            lines.append(line)
+        body = text.getvalue()
+        return replace(self, body=body, delimiter=UNIT, lines=lines, corner_added=False)
+
+    def error(self, row: int, problem: str, remedy: str | Remedy = "") -> InputError:
+        return bad(self.path, problem, remedy, line=self.line_of(row))
+
+    def line_of(self, row: int) -> int:
+        """Return the line of the file on which a row begins."""
+        return next(line for _, line in islice(self.rows(), row, None))
+
+    # --- pandas ------------------------------------------------------------------------------
+
+    def frame(self, first: int, dtype: Any, columns: list[int], **how: Any) -> Any:
+        """Return pandas' reading of some columns, from row ``first`` (0 or 1) on."""
+        pandas = import_pandas(self.path)
+        body = self._regular
+        start = body.find(b"\n") + 1 if first else 0
+        if start == len(body):
+            return pandas.DataFrame({k: [] for k in columns})
+        if body.count(b'"', 0, start) % 2 and self.lines is None:
+            raise DoubtError  # the first row goes over several lines
+        stream = io.BytesIO(body)
+        stream.seek(start)
+        how = {"na_filter": False} | how
+        if self.lines is None:
+            how["skipinitialspace"] = True
+        else:
+            how |= {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False}
+        try:
+            frame = pandas.read_csv(
+                stream,
+                sep=self.delimiter.decode() if self.delimiter else r"\s+",
+                header=None,
+                names=range(self.width),
+                usecols=columns,
+                dtype=dtype,
+                engine="c",
+                **how,
+            )
+        except (ValueError, OverflowError) as error:  # a ParserError is a ValueError
+            raise DoubtError from error
+        if not isinstance(frame.index, pandas.RangeIndex):
+            raise DoubtError  # all lines are longer than the first
+        return frame
+
+    @cached_property
+    def _regular(self) -> bytes:
+        """The text without comments, if its quotes stand around whole fields."""
+        if self.lines is not None:
+            return self.body
+        is_commented = has_comments(self.body)
+        if b'"' in self.body and (is_commented or not quotes_are_around(self.body, self.delimiter)):
+            raise DoubtError
+        return without_comments(self.body) if is_commented else self.body
+
+    def read(
+        self,
+        first: int,
+        texts: dict[int, Any],
+        numbers: list[int],
+        *,
+        may_miss: bool = False,
+        remedy: str | Remedy = GIVE,
+    ) -> tuple[dict[int, Any], Array]:
+        """Return some columns as they are, and others as floats, in one pass.
+
+        A cell that is empty or says NA is NaN if it ``may_miss``.
+        """
+        try:
+            return self._quick(first, texts, numbers, (MISSING if may_miss else []) + NANS)
+        except DoubtError:
+            if self.lines is None or not numbers:
+                raise
+        frame = self.frame(first, texts, [*texts])
+        values = array("d")
+        for row, line in islice(self.rows(), first, None):
+            values.extend(self._float(row[j], line, may_miss, remedy) for j in numbers)
+        return {j: frame[j] for j in texts}, np.array(values).reshape(-1, len(numbers))
+
+    def _quick(
+        self, first: int, texts: dict[int, Any], numbers: list[int], missing: list[str]
+    ) -> tuple[dict[int, Any], Array]:
+        if self.lines is None:
+            body = self._regular
+            start = body.find(b"\n") + 1 if first else 0
+            found = None
+            if not body.count(b'"', 0, start) % 2:
+                rows = body[start:] if start else body
+                found = _arrow.columns(rows, self.delimiter, self.width, texts, numbers, missing)
+            if found is not None:
+                return found
+        dtype = texts | dict.fromkeys(numbers, np.float64)
+        how: dict[str, Any] = {"low_memory": "category" not in texts.values()}
+        if numbers:
+            values_missing = dict.fromkeys(numbers, missing)
+            how |= {"na_filter": True, "keep_default_na": False, "na_values": values_missing}
+        exactly = not numbers or has_long_numbers(self._regular)
+        for precision in ["round_trip"] if exactly else [None, "round_trip"]:
+            frame = self.frame(first, dtype, [*texts, *numbers], float_precision=precision, **how)
+            columns = {j: frame.pop(j) for j in texts}
+            values = frame.to_numpy(dtype=np.float64)
+            if precision or are_exact(values):
+                break
+        self._check_numbers(first, numbers, values)
+        return columns, values
+
+    # --- names -------------------------------------------------------------------------------
+
+    def codes(
+        self, first: int, ends: list[int], weight: list[int]
+    ) -> tuple[list[Array], list[str], Array]:
+        """Number the distinct names in some columns, in order of appearance.
+
+        Returns the numbers, the names, and the columns ``weight``.
+        """
+        columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
+        index: dict[str, int] = {}
+        parts = []
+        for series in columns.values():
+            codes, texts = series.cat.codes.to_numpy(), self._bare(first, series)
+            parts.append((codes, np.array([index.setdefault(text, len(index)) for text in texts])))
+        at = np.full(len(index), np.iinfo(np.int64).max)
+        for k, (codes, numbers) in enumerate(parts):
+            row = np.empty(len(numbers), dtype=np.int64)
+            # Backwards, because of several writers the last is kept.
+            row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+            np.minimum.at(at, numbers, row * len(parts) + k)
+        order = np.argsort(at)
+        rank = np.empty(len(index), dtype=np.int32)
+        rank[order] = np.arange(len(index))
+        names = list(index)
+        found = [rank[numbers][codes] for codes, numbers in parts]
+        return found, [names[k] for k in order.tolist()], weights
+
+    def _bare(self, first: int, series: Any) -> list[str]:
+        """Return the distinct names of a column without blanks around them, if none is amiss."""
+        names = list(series.cat.categories)
+        if min(map(len, names), default=1) < 1 or max(map(len, names), default=1) > LONGEST_NAME:
+            self._refuse_names(first, names, series.cat.codes.to_numpy())
+        if self.lines is not None:
+            return names
+        joined = "\n".join(["", *names, ""]).replace("\t", " ")
+        # Each search is for one fixed text, because a pattern would take many times as long.
+        if "\n " in joined or " \n" in joined or joined.count("\n") > len(names) + 1:
+            names = self._stripped(names)
+            if not all(names):
+                raise DoubtError
+        return names
+
+    def _stripped(self, names: list[str]) -> list[str]:
+        """Take away blanks around names; in quotes they would belong to them."""
+        bare = [name.strip(_rows.BLANKS) for name in names]
+        if bare != names and b'"' in self.body:
+            raise DoubtError
+        return [name.replace("\n", " ") for name in bare]
+
+    def _refuse_names(self, first: int, names: list[str], codes: Array) -> None:
+        if self.lines is None:
+            raise DoubtError
+        for k, name in enumerate(names):
+            if not 0 < len(name) <= LONGEST_NAME:
+                problem = f"{'a huge name' if name else 'no name'} where one is needed"
+                row = first + int((codes == k).argmax())
+                raise self.error(row, problem, "fill it in or drop the line")
+
+    def integers(
+        self, first: int, ends: list[int], weight: list[int]
+    ) -> tuple[list[Array], Array] | None:
+        """Return columns of ids, and ``weight``; None if an id is no integer, or begins with 0."""
+        if not all(INTEGER.fullmatch(row[j]) for row in self.head[first:] for j in ends):
+            return None
+        try:
+            if has_padded_numbers(self._regular, self.delimiter):
+                return self._slow_integers(first, ends, weight)
+            columns, weights = self.read(first, dict.fromkeys(ends, np.int64), weight)
+        except DoubtError:
+            return None
+        values = [series.to_numpy() for series in columns.values()]
+        fits = all(
+            part.min(initial=0) > -LARGEST_ID and part.max(initial=0) < LARGEST_ID
+            for part in values
+        )
+        return (values, weights) if fits else None
+
+    def _slow_integers(
+        self, first: int, ends: list[int], weight: list[int]
+    ) -> tuple[list[Array], Array] | None:
+        """A number that begins with 0 stands somewhere; perhaps it is a weight."""
+        columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
+        values = []
+        for series in columns.values():
+            texts = [text.strip(_rows.BLANKS) for text in series.cat.categories]
+            if not all(INTEGER.fullmatch(text) for text in texts):
+                return None
+            values.append(np.array([int(t) for t in texts])[series.cat.codes.to_numpy()])
+        return values, weights
+
+    # --- numbers -----------------------------------------------------------------------------
+
+    def numbers(
+        self, first: int, columns: list[int], text: int, **how: Any
+    ) -> tuple[Array, list[str]]:
+        """Return columns as floats, and the column ``text`` as text; ``how`` as in `read`."""
+        found, values = self.read(first, {text: object}, columns, **how)
+        texts = found[text].tolist()
+        return values, texts if self.lines is not None else self._stripped(texts)
+
+    def _check_numbers(self, first: int, columns: list[int], values: Array) -> None:
+        for row in self.head[first:]:
+            if any(number(row[j]) is None and row[j] not in MISSING for j in columns):
+                raise DoubtError  # such as True, which pandas takes for 1
+        if self.lines is not None or not values.size or columns[-1] != self.width - 1:
+            return
+        # A short line ends with cells that are missing, as an empty cell does.
+        if np.isnan(values[:, -1]).any():
+            mark = self.delimiter or b" "
+            marks = self._regular.count(mark, self._regular.find(b"\n") + 1 if first else 0)
+            if b'"' in self.body or marks != len(values) * (self.width - 1):
+                raise DoubtError
+
+    def floats(self, first: int, texts: list[str], may_miss: bool, remedy: str | Remedy) -> Array:
+        """Return a column that has been read as text."""
+        try:
+            return np.array([self._float(text, 0, may_miss, remedy) for text in texts])
+        except InputError:
+            lines = [line for _, line in islice(self.rows(), first, None)]
+            cells = zip(texts, lines, strict=True)
+            return np.array([self._float(text, line, may_miss, remedy) for text, line in cells])
+
+    def _float(self, cell: str, line: int, may_miss: bool, remedy: str | Remedy) -> float:
+        value = float("nan") if may_miss and cell in MISSING else number(cell)
+        if value is None:
+            is_comma = number(cell.replace(",", ".")) is not None
+            remedy = "write numbers with a decimal point" if is_comma else remedy
+            raise bad(self.path, f"{quoted(cell)} is not a number", remedy, line=line)
+        return value
+
+
+def sheet(path: Path, data: bytes, remedy: str | Remedy = OTHER_FORMAT) -> Sheet:
+    """Return the rows of a text file.
+
+    The delimiter is what the first line has of tab, semicolon and comma, in this order, else any
+    blanks. Lines that are empty or begin with # or % are left out. ``remedy`` is for a file that
+    is not text.
+    """
+    data = as_utf8(path, data, remedy).replace(UNIT, b" ")
+    data += b"\n" * (not data.endswith(b"\n"))
+    start, line = _rows.first_row(path, data)
+    body = data[start:]
+    found = Sheet(path, body, line, _rows.delimiter(body))
+    cut = _rows.rows(path, body, found.delimiter, line)
+    (top, _), *more = islice(cut, 2)
+    if more and len(more[0][0]) == len(top) + 1 and all(number(word) is None for word in top):
+        return replace(found, corner_added=True)
+    return found
+
+
+def import_pandas(path: Path) -> Any:
+    """Return pandas, or say how to install it."""
+    try:
+        import pandas
+    except ImportError:
+        raise bad(path, "needs pandas; install it with pip install 'odsymnmf[cli]'") from None
+    return pandas
