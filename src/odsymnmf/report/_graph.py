@@ -6,19 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from odsymnmf.report._layout import Links, layout, links
-from odsymnmf.report._picture import cluster_order
-from odsymnmf.report._text import count, escape, shortened
+from odsymnmf.drawing import Members
+from odsymnmf.drawing.layout import Links, layout, links
+from odsymnmf.drawing.names import count, shortened
+from odsymnmf.drawing.pies import slices
+from odsymnmf.report._html import css, escape
 from odsymnmf.similarity import Gram, Similarity
 
 Array = NDArray[Any]
 
 # What can still be read: beyond it, the page shows the matrix alone.
 MOST_ITEMS, MOST_LINKS, MOST_SHARE, ALWAYS = 500, 6000, 0.3, 200
-SIZE, MARGIN, LETTER, LINE = 520, 22, 6.3, 13
+SIZE, MARGIN = 520, 22
 LONGEST_LABEL = 22
-# A smaller part of a membership is not drawn.
-SMALLEST_SHARE = 0.08
+# How wide a letter and how high a line is; large items keep room for the larger letters of a phone.
+SMALL, LARGE = (6.3, 13.0), (8.6, 17.0)
+# Items with this share of the most links are drawn large, and have their names beside them.
+LARGE_SHARE, MOST_LARGE = 0.3, 30
+
+Box = tuple[float, float, float, float]
 
 
 def readable_links(A: Similarity) -> Links | str:
@@ -35,42 +41,32 @@ def readable_links(A: Similarity) -> Links | str:
     return pairs
 
 
-def graph(pairs: Links, H: Array, names: list[str]) -> str:
+def graph(pairs: Links, members: Members, names: list[str]) -> str:
     """Return the drawing, nodes in the order of the clusters."""
-    at = MARGIN + (layout(pairs, H) + 1) / 2 * (SIZE - 2 * MARGIN)
-    order, edges = cluster_order(H)
-    degree = np.bincount(np.concatenate(pairs[:2]), minlength=len(H))
-    radius = (3.5 + 4.5 * np.sqrt(degree / max(degree.max(), 1))) * min(1.0, (150 / len(H)) ** 0.3)
-    shares = shares_of(H)
-    nodes = "".join(_node(at[i], radius[i], shares[i], names[i]) for i in order)
-    first = {int(order[a]) for a, b in pairwise(edges) if a < b}
+    n = members.n
+    at = MARGIN + (layout(pairs, members) + 1) / 2 * (SIZE - 2 * MARGIN)
+    degree = np.bincount(np.concatenate(pairs[:2]), minlength=n)
+    radius = (3.5 + 4.5 * np.sqrt(degree / max(degree.max(), 1))) * min(1.0, (150 / n) ** 0.3)
+    nodes = "".join(_node(at[i], radius[i], members, i, names[i]) for i in members.order.tolist())
+    first = {int(members.order[a]) for a, b in pairwise(members.edges) if a < b}
     return (
         f'<svg class="graph" id="graph" viewBox="0 0 {SIZE} {SIZE}" role="group" '
         f'aria-label="Drawing of the graph; arrow keys move from item to item">'
-        f"{_lines(pairs, at, shares)}{nodes}{_labels(at, radius, degree, names, first)}</svg>"
+        f"{_lines(pairs, at, members.label)}{nodes}"
+        f"{_labels(at, radius, names, first | large(degree), degree)}</svg>"
     )
 
 
-def shares_of(H: Array) -> Array:
-    """Return H_il / sum_l H_il, zero for an item without memberships."""
-    total = H.sum(axis=1, keepdims=True)
-    return np.divide(H, total, out=np.zeros(H.shape), where=total > 0)
+def large(degree: Array) -> set[int]:
+    """Return the items that stand out by their number of links, the largest first."""
+    least = max(LARGE_SHARE * degree.max(), 1.5 * np.median(degree))
+    ranked = np.argsort(-degree, kind="stable")[:MOST_LARGE]
+    return {int(i) for i in ranked if degree[i] >= least}
 
 
-def slices_of(shares: Array) -> list[tuple[int, float, float]]:
-    """Return (cluster, from, to) for the parts worth drawing, from 0 to 1, the largest first."""
-    parts = [int(l) for l in np.argsort(-shares, kind="stable") if shares[l] >= SMALLEST_SHARE]
-    ends = np.cumsum(shares[parts])
-    return [
-        (l, float(end - shares[l]) / float(ends[-1]), float(end / ends[-1]))
-        for l, end in zip(parts, ends, strict=True)
-    ]
-
-
-def _lines(pairs: Links, at: Array, shares: Array) -> str:
+def _lines(pairs: Links, at: Array, label: Array) -> str:
     """Links inside a cluster in its colour; one path for all alike keeps the page small."""
     i, j, value = pairs
-    label = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
     inside = np.where(label[i] == label[j], label[i], -1)
     weight = np.minimum(2, (3 * np.sqrt(value / value.max())).astype(int))
     paths = []
@@ -80,17 +76,16 @@ def _lines(pairs: Links, at: Array, shares: Array) -> str:
             f"M{at[i[e], 0]:.0f} {at[i[e], 1]:.0f}L{at[j[e], 0]:.0f} {at[j[e], 1]:.0f}"
             for e in chosen
         )
-        colour = f"c{kind[0]}" if kind[0] >= 0 else "cx"
-        paths.append(f'<path class="link w{kind[1]} {colour}" d="{d}"/>')
+        paths.append(f'<path class="link w{kind[1]} {css(int(kind[0]))}" d="{d}"/>')
     return "".join(paths)
 
 
-def _node(at: Array, radius: float, shares: Array, name: str) -> str:
+def _node(at: Array, radius: float, members: Members, item: int, name: str) -> str:
     x, y = at
-    parts = slices_of(shares)
-    words = ", ".join(f"cluster {l} ({shares[l]:.0%})" for l, _, _ in parts) or "unassigned"
-    base = f"c{parts[0][0]}" if parts else "cx"
-    wedges = "".join(_wedge(x, y, radius, *part) for part in parts[1:])
+    parts = slices(members, item)
+    words = ", ".join(f"cluster {l} ({percent} %)" for l, percent, _, _ in parts) or "unassigned"
+    base = css(parts[0][0] if parts else -1)
+    wedges = "".join(_wedge(x, y, radius, l, a, b) for l, _, a, b in parts[1:])
     return (
         f'<g class="node" tabindex="-1" role="img"><title>{escape(name)}: {words}</title>'
         f'<circle class="{base}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>{wedges}</g>'
@@ -101,36 +96,62 @@ def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) 
     a, b = 2 * np.pi * start, 2 * np.pi * end
     large = int(end - start > 0.5)
     return (
-        f'<path class="c{l}" d="M{x:.1f} {y:.1f}L{x + radius * np.sin(a):.1f} '
+        f'<path class="{css(l)}" d="M{x:.1f} {y:.1f}L{x + radius * np.sin(a):.1f} '
         f"{y - radius * np.cos(a):.1f}A{radius:.1f} {radius:.1f} 0 {large} 1 "
         f'{x + radius * np.sin(b):.1f} {y - radius * np.cos(b):.1f}z"/>'
     )
 
 
-def _labels(at: Array, radius: Array, degree: Array, names: list[str], first: set[int]) -> str:
-    """Names where there is room: the strongest of each cluster, then those with most links."""
+def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree: Array) -> str:
+    """Names beside the major items, all of them, and beside others where there is room."""
     reach = radius[:, None]
-    nodes = [tuple(box) for box in np.concatenate([at - reach, at + reach], axis=1)]
-    taken: list[tuple[float, ...]] = []
+    nodes = [tuple(box) for box in np.concatenate([at - reach, at + reach], axis=1).tolist()]
+    taken: list[Box] = []
     parts = []
-    for i in sorted(range(len(names)), key=lambda i: (i not in first, -degree[i], i)):
-        major = i in first
+    for i in sorted(range(len(names)), key=lambda i: (i not in major, -degree[i], i)):
         name = shortened(names[i], LONGEST_LABEL)
-        (x, y), width, gap = at[i], LETTER * len(name), radius[i] + 3
-        for start, anchor in ((x + gap, ""), (x - gap - width, " end")):
-            box = (start, y - LINE / 2, start + width, y + LINE / 2)
-            inside = box[0] >= 0 and box[2] <= SIZE
-            if inside and not any(_overlap(box, other) for other in taken + nodes * (not major)):
-                taken.append(box)
-                edge = box[2] if anchor else start
-                kind = "major" if major else "minor"
-                parts.append(
-                    f'<text class="{kind}{anchor}" x="{edge:.1f}" y="{y + 4:.1f}">'
-                    f"{escape(name)}</text>"
-                )
-                break
+        letter, line = LARGE if i in major else SMALL
+        boxes = _boxes(at[i], radius[i] + 3, letter * len(name), line)
+        own = nodes[:i] + nodes[i + 1 :]
+        costs = [_cost(box, taken, own) for box in boxes]
+        best = int(np.argmin(costs))
+        if i not in major and costs[best] > 0:
+            continue
+        x0, y0, x1, y1 = boxes[best]
+        taken.append(boxes[best])
+        anchor, x = [("", x0), (" end", x1), (" mid", (x0 + x1) / 2)][min(best, 2)]
+        kind = "major" if i in major else "minor"
+        parts.append(
+            f'<text class="{kind}{anchor}" x="{x:.1f}" y="{(y0 + y1) / 2 + 4:.1f}">'
+            f"{escape(name)}</text>"
+        )
     return f'<g class="names" aria-hidden="true">{"".join(parts)}</g>'
 
 
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _boxes(at: Array, gap: float, width: float, line: float) -> list[Box]:
+    """Return where a name may stand: to the right, to the left, below, above."""
+    x, y = at.tolist()
+    half, middle = line / 2, min(max(x, width / 2), SIZE - width / 2)
+    return [
+        (x + gap, y - half, x + gap + width, y + half),
+        (x - gap - width, y - half, x - gap, y + half),
+        (middle - width / 2, y + gap, middle + width / 2, y + gap + line),
+        (middle - width / 2, y - gap - line, middle + width / 2, y - gap),
+    ]
+
+
+def _cost(box: Box, names: list[Box], nodes: list[Any]) -> float:
+    """Return how much a name at this place would hide: other names count most."""
+    x0, y0, x1, y1 = box
+    outside = max(0.0, -x0) + max(0.0, x1 - SIZE) + max(0.0, -y0) + max(0.0, y1 - SIZE)
+    return (
+        100 * outside
+        + 10 * sum(_common(box, other) for other in names)
+        + sum(_common(box, other) for other in nodes)
+    )
+
+
+def _common(a: Box, b: Box) -> float:
+    """Return the area that two boxes share."""
+    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return width * height if width > 0 and height > 0 else 0.0

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf import memberships
+from odsymnmf.drawing.members import as_members
 from odsymnmf.similarity import (
     BLOCK_ENTRIES,
     Dense,
@@ -19,6 +19,9 @@ from odsymnmf.similarity import (
 )
 
 Array = NDArray[Any]
+
+# With more clusters than this, none of them can be seen in a picture of all.
+MOST_CLUSTERS = 200
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class MatrixPicture:
     n: int
 
 
-def matrix_picture(A: Any, H: ArrayLike, pixels: int = 400) -> MatrixPicture:
+def matrix_picture(A: Any, H: Any, pixels: int = 400) -> MatrixPicture:
     """Return the mean of A_ij over the pairs i != j of every pixel, items sorted by cluster.
 
     Within its cluster the strongest member comes first; unassigned items come last. Sparse A costs
@@ -51,7 +54,7 @@ def matrix_picture(A: Any, H: ArrayLike, pixels: int = 400) -> MatrixPicture:
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities. The diagonal is not looked at.
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     pixels : int
         The most pixels along one side.
@@ -71,35 +74,15 @@ def matrix_picture(A: Any, H: ArrayLike, pixels: int = 400) -> MatrixPicture:
     if pixels < 1:
         raise ValueError(f"pixels must be at least 1; got {pixels}.")
     S = as_similarity(A)
-    order, edges = cluster_order(as_memberships(H, S.n))
+    members = as_members(H, S.n)
     p = min(S.n, pixels)
     pixel = np.empty(S.n, dtype=np.intp)
-    pixel[order] = np.arange(S.n) * p // S.n
+    pixel[members.order] = np.arange(S.n) * p // S.n
     sums = _sums(S, pixel, p)
     sizes = np.bincount(pixel, minlength=p).astype(np.float64)
     pairs = np.outer(sizes, sizes) - np.diag(sizes)
     means = np.divide(sums, pairs, out=np.full((p, p), np.nan), where=pairs > 0)
-    return MatrixPicture(means.astype(np.float32), edges, S.n)
-
-
-def as_memberships(H: ArrayLike, n: int | None = None) -> Array:
-    """Return H as an array, once it is sure to hold the memberships of (n) items."""
-    H = np.asarray(H)
-    if H.ndim != 2 or 0 in H.shape:
-        raise ValueError(f"H must have shape (n items, r clusters); got {H.shape}.")
-    if n is not None and len(H) != n:
-        raise ValueError(f"A is of {n} items, but H has {len(H)} rows.")
-    return H
-
-
-def cluster_order(H: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the items sorted by cluster, the strongest member first, and where clusters begin."""
-    label = memberships.labels(H)
-    r = H.shape[1]
-    place = np.where(label < 0, r, label)  # the unassigned last
-    order = np.lexsort((-H.max(axis=1), place))
-    edges = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=r + 1)[:r])])
-    return order, edges
+    return MatrixPicture(means.astype(np.float32), members.edges, S.n)
 
 
 def _sums(S: Similarity, pixel: Array, p: int) -> Array:
