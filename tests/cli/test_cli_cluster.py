@@ -11,8 +11,8 @@ from cli_problems import FILES, refused, run, write_edges
 
 import odsymnmf as od
 from odsymnmf import init, io, report
+from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
-from odsymnmf.cli import run as room
 from odsymnmf.estimators import base
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
@@ -245,7 +245,7 @@ def test_items_of_no_cluster_are_counted(tmp_path):
 
 def test_large_memberships_are_an_array(edges, tmp_path, monkeypatch):
     run("cluster", edges, "-r", 3, "-o", tmp_path / "table")
-    monkeypatch.setattr(room, "LARGE", 24 * 3 - 1)
+    monkeypatch.setattr(room.writing, "LARGE", 24 * 3 - 1)
     run("cluster", edges, "-r", 3, "-o", tmp_path / "array")
     assert not (tmp_path / "array" / "membership.csv").exists()
     names, H = room.read_membership(tmp_path / "array")

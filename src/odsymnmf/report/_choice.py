@@ -46,7 +46,8 @@ def choice_card(choice: Choice | None) -> str:
     return (
         '<section aria-labelledby="h-choice" class="card"><h2 id="h-choice">'
         f"Why {choice.n_clusters:,} clusters</h2>"
-        f'<p class="note">{escape(clean(choice.reason, 2000))}</p>{_curve(choice)}</section>'
+        f'<div class="pair"><p>{escape(clean(choice.reason, 2000))}</p>'
+        f"<div>{_curve(choice)}</div></div></section>"
     )
 
 

@@ -111,15 +111,14 @@ def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree:
     for i in sorted(range(len(names)), key=lambda i: (i not in major, -degree[i], i)):
         name = shortened(names[i], LONGEST_LABEL)
         letter, line = LARGE if i in major else SMALL
-        boxes = _boxes(at[i], radius[i] + 3, letter * len(name), line)
-        own = nodes[:i] + nodes[i + 1 :]
-        costs = [_cost(box, taken, own) for box in boxes]
-        best = int(np.argmin(costs))
-        if i not in major and costs[best] > 0:
+        places = _places(at[i], radius[i] + 3, letter * len(name), line)
+        others = nodes[:i] + nodes[i + 1 :]
+        cost, k = min((_cost(box, taken, others), k) for k, (box, _) in enumerate(places))
+        if i not in major and cost > 0:
             continue
-        x0, y0, x1, y1 = boxes[best]
-        taken.append(boxes[best])
-        anchor, x = [("", x0), (" end", x1), (" mid", (x0 + x1) / 2)][min(best, 2)]
+        (x0, y0, x1, y1), anchor = places[k]
+        taken.append((x0, y0, x1, y1))
+        x = {"": x0, " end": x1, " mid": (x0 + x1) / 2}[anchor]
         kind = "major" if i in major else "minor"
         parts.append(
             f'<text class="{kind}{anchor}" x="{x:.1f}" y="{(y0 + y1) / 2 + 4:.1f}">'
@@ -128,15 +127,22 @@ def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree:
     return f'<g class="names" aria-hidden="true">{"".join(parts)}</g>'
 
 
-def _boxes(at: Array, gap: float, width: float, line: float) -> list[Box]:
-    """Return where a name may stand: to the right, to the left, below, above."""
+def _places(at: Array, gap: float, width: float, line: float) -> list[tuple[Box, str]]:
+    """Return where a name may stand, and what of it stays in place as letters grow."""
     x, y = at.tolist()
-    half, middle = line / 2, min(max(x, width / 2), SIZE - width / 2)
+    aside, level = 0.75 * gap, 0.75 * gap + line / 2  # for the corners, which are farther away
+    centres = [
+        (x + gap, y, ""),
+        (x - gap, y, " end"),
+        (x, y + gap + line / 2, " mid"),
+        (x, y - gap - line / 2, " mid"),
+        *((x + aside, y + sign * level, "") for sign in (1, -1)),
+        *((x - aside, y + sign * level, " end") for sign in (1, -1)),
+    ]
+    before = {"": 0.0, " end": width, " mid": width / 2}
     return [
-        (x + gap, y - half, x + gap + width, y + half),
-        (x - gap - width, y - half, x - gap, y + half),
-        (middle - width / 2, y + gap, middle + width / 2, y + gap + line),
-        (middle - width / 2, y - gap - line, middle + width / 2, y - gap),
+        ((a - before[anchor], b - line / 2, a - before[anchor] + width, b + line / 2), anchor)
+        for a, b, anchor in centres
     ]
 
 

@@ -31,7 +31,7 @@ def items(members: Members, names: Sequence[str], topics: Topics | None) -> str:
     label = members.label[shown]
     at = members.ranked
     place = np.arange(len(at)) - members.H.indptr[members.rows]
-    # What the drawing shows is told; less than half a per cent is not, but in an item's own cluster.
+    # What the drawing shows is told; half a per cent is not, but in an item's own cluster.
     percent = members.percent[at]
     told = (place == 0) | (percent >= SMALLEST) | ((place < TOP) & (percent > 0))
     counts = np.bincount(members.rows[told], minlength=members.n)[shown]
