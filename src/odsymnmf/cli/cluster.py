@@ -169,12 +169,17 @@ def _verbose(quiet: bool) -> int:
 
 def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
     """Write the run; return what could not be written."""
+    from scipy import sparse
+
     from odsymnmf import report, runs
     from odsymnmf.cli.summary import facts, record
 
     model, names = outcome.model, outcome.items.names
+    H = model.membership_
     with runs.new_run(folder, force=force) as new:
-        runs.write_result(new, names, model.membership_, record(outcome))
+        runs.write_result(
+            new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
+        )
         try:
             page = report.page(
                 model.similarity_,

@@ -46,7 +46,7 @@ def choice_card(choice: Choice | None) -> str:
     return (
         '<section aria-labelledby="h-choice" class="card"><h2 id="h-choice">'
         f"Why {choice.n_clusters:,} clusters</h2>"
-        f'<div class="pair"><p>{escape(clean(choice.reason, 2000))}</p>'
+        f'<div class="pair choice"><p>{escape(clean(choice.reason, 2000))}</p>'
         f"<div>{_curve(choice)}</div></div></section>"
     )
 
