@@ -180,6 +180,8 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
         runs.write_result(
             new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
         )
+        if outcome.topics is not None:
+            runs.write_topics(new, outcome.topics)
         try:
             page = report.page(
                 model.similarity_,
@@ -191,6 +193,9 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
                 restarts=model.restarts_.tolist(),
                 picture=outcome.picture,
                 sets=outcome.sets,
+                choice=outcome.choice,
+                topics=outcome.topics,
+                settings=outcome.settings,
             )
             runs.write_page(new, outcome.picture, page)
         except MemoryError:

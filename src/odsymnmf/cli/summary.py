@@ -3,7 +3,7 @@
 import datetime
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
     from odsymnmf.drawing import MatrixPicture, Members
     from odsymnmf.io import Items
+    from odsymnmf.report import Choice, Topics
 
 # How many clusters, and members of each, are shown on the terminal; the page shows all.
-CLUSTERS, MEMBERS = 20, 5
+CLUSTERS, MEMBERS, WORDS = 20, 5, 8
 # Numbers may begin so; anything else that does, a spreadsheet takes for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
@@ -38,6 +39,9 @@ class Outcome:
     model: "ODSymNMF"
     interrupted: bool
     seconds: dict[str, float]
+    choice: "Choice | None" = None
+    topics: "Topics | None" = None
+    settings: Mapping[str, str] | None = None
 
     @property
     def title(self) -> str:
@@ -164,10 +168,13 @@ def _clusters(outcome: Outcome) -> list[str]:
         members, sets = outcome.members, outcome.sets
     except MemoryError:
         return []
-    rows = [["cluster", "items", "strongest members, shared ones too"]]
+    topics = outcome.topics
+    shown = "strongest members, shared ones too" if topics is None else "top words"
+    rows = [["cluster", "items", shown]]
     for l in range(min(CLUSTERS, members.r)):
-        best = ", ".join(plain(names[i]) for i in sets[l][:MEMBERS])
-        rows.append([str(l), str(members.sizes[l]), best])
+        who = [names[i] for i in sets[l][:MEMBERS]]
+        best = who if topics is None else [word for word, _ in topics[l][:WORDS]]
+        rows.append([str(l), str(members.sizes[l]), ", ".join(map(plain, best))])
     more = members.r - CLUSTERS
     return [table(rows)] + ([f"and {count(more, 'more cluster')}"] if more > 0 else [])
 

@@ -6,6 +6,7 @@ sorted similarities behind it, small enough to keep.
 
 from odsymnmf.drawing import MatrixPicture, matrix_picture
 from odsymnmf.report._choice import Choice
+from odsymnmf.report._clusters import Topics
 from odsymnmf.report._page import page
 
-__all__ = ["Choice", "MatrixPicture", "matrix_picture", "page"]
+__all__ = ["Choice", "MatrixPicture", "Topics", "matrix_picture", "page"]

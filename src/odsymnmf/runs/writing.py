@@ -139,6 +139,31 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]
             (quoted if UNCLEAR.search(row[0]) else plain).writerow(row)
 
 
+def write_topics(folder: Path, topics: Sequence[Sequence[tuple[str, float]]]) -> None:
+    """Write topics.csv: the top words of every cluster, the first first.
+
+    Parameters
+    ----------
+    folder : Path
+        Where `write_result` has written.
+    topics : list of r lists of (word, weight)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from odsymnmf.runs import write_topics
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     write_topics(Path(home), [[("ship", 0.5)], [("cow", 0.25)]])
+    ...     print(Path(home, "topics.csv").read_text())
+    word,cluster,weight
+    ship,0,0.5
+    cow,1,0.25
+    """
+    rows = ((word, l, float(weight)) for l, topic in enumerate(topics) for word, weight in topic)
+    write_table(folder / "topics.csv", ["word", "cluster", "weight"], rows)
+
+
 def _labels(H: Any) -> tuple[list[int], list[float]]:
     """Return the cluster of every item and its strength there.
 
