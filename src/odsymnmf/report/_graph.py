@@ -24,8 +24,6 @@ SMALL, LARGE = (6.3, 13.0), (8.6, 17.0)
 # Items with this share of the most links are drawn large, and have their names beside them.
 LARGE_SHARE, MOST_LARGE = 0.3, 30
 
-Box = tuple[float, float, float, float]
-
 
 def readable_links(A: Similarity) -> Links | str:
     """Return the links of A if they make a readable drawing, else why they do not."""
@@ -105,20 +103,20 @@ def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) 
 def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree: Array) -> str:
     """Names beside the major items, all of them, and beside others where there is room."""
     reach = radius[:, None]
-    nodes = [tuple(box) for box in np.concatenate([at - reach, at + reach], axis=1).tolist()]
-    taken: list[Box] = []
+    nodes = np.concatenate([at - reach, at + reach], axis=1)
+    taken = np.empty((0, 4))
     parts = []
     for i in sorted(range(len(names)), key=lambda i: (i not in major, -degree[i], i)):
         name = shortened(names[i], LONGEST_LABEL)
         letter, line = LARGE if i in major else SMALL
         places = _places(at[i], radius[i] + 3, letter * len(name), line)
-        others = nodes[:i] + nodes[i + 1 :]
-        cost, k = min((_cost(box, taken, others), k) for k, (box, _) in enumerate(places))
-        if i not in major and cost > 0:
+        costs = _costs(places, taken, nodes)
+        k = int(np.argmin(costs))
+        if i not in major and costs[k] > 0:
             continue
-        (x0, y0, x1, y1), anchor = places[k]
-        taken.append((x0, y0, x1, y1))
-        x = {"": x0, " end": x1, " mid": (x0 + x1) / 2}[anchor]
+        x0, y0, x1, y1 = places[k].tolist()
+        taken = np.concatenate([taken, places[k : k + 1]])
+        x, anchor = [(x0, ""), (x1, " end"), ((x0 + x1) / 2, " mid")][k // 3 if k < 6 else 2]
         kind = "major" if i in major else "minor"
         parts.append(
             f'<text class="{kind}{anchor}" x="{x:.1f}" y="{(y0 + y1) / 2 + 4:.1f}">'
@@ -127,37 +125,31 @@ def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree:
     return f'<g class="names" aria-hidden="true">{"".join(parts)}</g>'
 
 
-def _places(at: Array, gap: float, width: float, line: float) -> list[tuple[Box, str]]:
-    """Return where a name may stand, and what of it stays in place as letters grow."""
+def _places(at: Array, gap: float, width: float, line: float) -> Array:
+    """Return the boxes where a name may stand: three to the right, three to the left, below, above.
+
+    Those to the right begin at the item, and those to the left end there, however large letters
+    are; the others have it in the middle.
+    """
     x, y = at.tolist()
     aside, level = 0.75 * gap, 0.75 * gap + line / 2  # for the corners, which are farther away
-    centres = [
-        (x + gap, y, ""),
-        (x - gap, y, " end"),
-        (x, y + gap + line / 2, " mid"),
-        (x, y - gap - line / 2, " mid"),
-        *((x + aside, y + sign * level, "") for sign in (1, -1)),
-        *((x - aside, y + sign * level, " end") for sign in (1, -1)),
-    ]
-    before = {"": 0.0, " end": width, " mid": width / 2}
-    return [
-        ((a - before[anchor], b - line / 2, a - before[anchor] + width, b + line / 2), anchor)
-        for a, b, anchor in centres
-    ]
+    right = [(x + gap, y), (x + aside, y + level), (x + aside, y - level)]
+    left = [(2 * x - a - width, b) for a, b in right]
+    middle = [(x - width / 2, y + sign * (gap + line / 2)) for sign in (1, -1)]
+    corners, size = np.array(right + left + middle), np.array([width, line])
+    starts = corners - [0, line / 2]
+    return np.concatenate([starts, starts + size], axis=1)
 
 
-def _cost(box: Box, names: list[Box], nodes: list[Any]) -> float:
-    """Return how much a name at this place would hide: other names count most."""
-    x0, y0, x1, y1 = box
-    outside = max(0.0, -x0) + max(0.0, x1 - SIZE) + max(0.0, -y0) + max(0.0, y1 - SIZE)
-    return (
-        100 * outside
-        + 10 * sum(_common(box, other) for other in names)
-        + sum(_common(box, other) for other in nodes)
-    )
+def _costs(places: Array, names: Array, nodes: Array) -> Array:
+    """Return how much a name would hide at each place: other names count most."""
+    outside = np.maximum(0, -places[:, :2]).sum(axis=1)
+    outside += np.maximum(0, places[:, 2:] - SIZE).sum(axis=1)
+    return np.asarray(100 * outside + 10 * _common(places, names) + _common(places, nodes))
 
 
-def _common(a: Box, b: Box) -> float:
-    """Return the area that two boxes share."""
-    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    return width * height if width > 0 and height > 0 else 0.0
+def _common(boxes: Array, others: Array) -> Array:
+    """Return the area that each box shares with all the others."""
+    ends = np.minimum(boxes[:, None, 2:], others[:, 2:])
+    starts = np.maximum(boxes[:, None, :2], others[:, :2])
+    return np.asarray(np.maximum(ends - starts, 0).prod(axis=2).sum(axis=1))
