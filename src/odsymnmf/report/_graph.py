@@ -19,8 +19,9 @@ Array = NDArray[Any]
 MOST_ITEMS, MOST_LINKS, MOST_SHARE, ALWAYS = 500, 6000, 0.3, 200
 SIZE, MARGIN = 520, 22
 LONGEST_LABEL = 22
-# How wide a letter and how high a line is; large items keep room for the larger letters of a phone.
-SMALL, LARGE = (6.3, 13.0), (8.6, 17.0)
+# Sizes of letters; large items keep room for the larger, bold ones of a phone.
+SMALL, LARGE = 11.5, 15.5
+LINE = 1.1
 # Items with this share of the most links are drawn large, and have their names beside them.
 LARGE_SHARE, MOST_LARGE = 0.3, 30
 
@@ -108,8 +109,8 @@ def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree:
     parts = []
     for i in sorted(range(len(names)), key=lambda i: (i not in major, -degree[i], i)):
         name = shortened(names[i], LONGEST_LABEL)
-        letter, line = LARGE if i in major else SMALL
-        places = _places(at[i], radius[i] + 3, letter * len(name), line)
+        size = LARGE if i in major else SMALL
+        places = _places(at[i], radius[i] + 3, size * _width(name), size * LINE)
         costs = _costs(places, taken, nodes)
         k = int(np.argmin(costs))
         if i not in major and costs[k] > 0:
@@ -123,6 +124,15 @@ def _labels(at: Array, radius: Array, names: list[str], major: set[int], degree:
             f"{escape(name)}</text>"
         )
     return f'<g class="names" aria-hidden="true">{"".join(parts)}</g>'
+
+
+def _width(name: str) -> float:
+    """Return about how wide a name is, relative to the size of its letters."""
+    return sum(
+        1.0 if c in "mwMW@%" or c > "\u2e80" else 0.4 if c in "iljtfrI.,:;'|!() " else
+        0.73 if c.isupper() else 0.62
+        for c in name
+    )  # fmt: skip
 
 
 def _places(at: Array, gap: float, width: float, line: float) -> Array:
