@@ -15,11 +15,12 @@ def main(page: str) -> None:
     with sync_playwright() as play:
         options = {"executable_path": "/usr/bin/chromium", "args": ["--no-sandbox"]}
         browser = play.chromium.launch(**options)
-        view = browser.new_page(viewport={"width": 1100, "height": 950})
+        view = browser.new_page(viewport={"width": 1100, "height": 800})
         view.goto(Path(page).resolve().as_uri())
-        # From the matrix and the graph on, which say more than the settings above them.
-        view.locator("section:has(#h-matrix)").evaluate("part => part.scrollIntoView()")
-        view.screenshot(path=OUT)
+        # From the top, where the clusters are, to the end of the matrix and the graph.
+        part = view.locator(".columns").first.bounding_box()
+        clip = {"x": 0, "y": 0, "width": 1100, "height": part["y"] + part["height"]}
+        view.screenshot(path=OUT, full_page=True, clip=clip)
         browser.close()
 
 

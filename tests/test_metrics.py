@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
+from odsymnmf import metrics
 from odsymnmf.metrics import label_accuracy, membership_accuracy, scores
 
 entries = st.floats(0, 4, width=32)
@@ -106,6 +108,22 @@ class TestLabelAccuracy:
         assert label_accuracy(labels, truth) == pytest.approx(
             brute_force_label_accuracy(labels, truth), abs=1e-15
         )
+
+    @pytest.mark.parametrize("rows", [1, 3, 500])
+    def test_is_that_of_the_full_table(self, monkeypatch, rows):
+        monkeypatch.setattr(metrics, "PART_ROWS", rows)
+        rng = np.random.default_rng(0)
+        for clusters, classes in [(1, 9), (9, 1), (30, 20), (20, 60), (60, 60)] * 4:
+            found, truth = rng.integers(0, clusters, 60), rng.integers(0, classes, 60)
+            table = np.zeros((clusters, classes))
+            np.add.at(table, (found, truth), 1)
+            best = table[linear_sum_assignment(table, maximize=True)].sum() / 60
+            assert label_accuracy(found, truth) == pytest.approx(best, abs=1e-12)
+
+    def test_as_many_classes_as_items_take_little_memory(self):
+        # The full table would take 75 GB.
+        items = np.random.default_rng(0).permutation(100_000)
+        assert label_accuracy(items, items[::-1] // 2) == 0.5
 
     def test_more_clusters_than_classes(self):
         assert label_accuracy([0, 1, 2, 3], ["a", "a", "b", "b"]) == 0.5

@@ -1,3 +1,4 @@
+import io
 import subprocess
 import sys
 from itertools import pairwise
@@ -9,8 +10,8 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 from odsymnmf import plots
-from odsymnmf.report import matrix_picture
-from odsymnmf.report._colours import NOBODY, palette
+from odsymnmf.drawing import matrix_picture
+from odsymnmf.drawing.colours import NOBODY, palette
 from odsymnmf.similarity import cosine
 
 A = np.array(
@@ -154,6 +155,29 @@ def test_graph_is_the_same_every_time_and_linked_items_are_near():
     assert len(points) == 40
     apart = np.linalg.norm(points[:, None] - points, axis=2).mean()
     assert np.linalg.norm(first[:, 0] - first[:, 1], axis=1).mean() < 0.5 * apart
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_memberships_are_drawn_as_others_are(kind):
+    for draw in (plots.plot_matrix, plots.plot_graph):
+        draw(A, kind(H)).figure.savefig(a := io.BytesIO(), format="png")
+        draw(A, H).figure.savefig(b := io.BytesIO(), format="png")
+        assert a.getvalue() == b.getvalue()
+    ax = plots.plot_memberships(kind(H))
+    np.testing.assert_array_equal(
+        ax.images[0].get_array(), plots.plot_memberships(H).images[0].get_array()
+    )
+    with pytest.raises(ValueError, match=r"100,000 x 40,000 entries, too many to draw"):
+        plots.plot_memberships(kind((100_000, 40_000)))
+
+
+def test_a_long_name_leaves_room_for_the_picture():
+    names = ["a" * 999, *NAMES[1:]]
+    ax = plots.plot_memberships(H, names)
+    ax.figure.draw_without_rendering()
+    assert ax.get_position().width > 0.4
+    ax = plots.plot_graph(A, H, names)
+    assert max(len(text) for text in words(ax.texts)) == 40
 
 
 def test_bad_input_is_named():

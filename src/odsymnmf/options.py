@@ -13,7 +13,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 def number(name: str, value: Any, least: float) -> float:
     """Return the value as a float, if it is a number of at least ``least``."""
-    if not isinstance(value, Real) or not value >= least:
+    if not isinstance(value, Real) or not float(value) >= least:
         raise ValueError(f"{name} must be a number >= {least}; got {value!r}.")
     return float(value)
 
@@ -22,6 +22,6 @@ def bound(upper: Any) -> float:
     """Return the upper bound on the entries of H, infinity for None."""
     if upper is None:
         return float("inf")
-    if not isinstance(upper, Real) or not upper > 0:
+    if not isinstance(upper, Real) or not float(upper) > 0:
         raise ValueError(f"upper must be a number > 0, or None for no bound; got {upper!r}.")
     return float(upper)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from odsymnmf.report import MatrixPicture, matrix_picture
-from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
-from odsymnmf.report._graph import shares_of, slices_of
-from odsymnmf.report._heatmap import scale_top, shades
-from odsymnmf.report._layout import layout, links
-from odsymnmf.report._picture import as_memberships, cluster_order
-from odsymnmf.report._text import checked_names
-from odsymnmf.similarity import as_similarity
+from odsymnmf.drawing import MatrixPicture, as_members, matrix_picture
+from odsymnmf.drawing.colours import NEGATIVE, NOBODY, POSITIVE, palette
+from odsymnmf.drawing.layout import layout, links
+from odsymnmf.drawing.names import checked_names, shortened
+from odsymnmf.drawing.pies import slices
+from odsymnmf.drawing.shades import scale_top, shades
+from odsymnmf.problem import as_similarity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,13 +27,17 @@ Array = NDArray[Any]
 
 # More names than this along an axis, or in a graph, cover each other.
 MOST_NAMES = 80
+# Longer names would leave no room for the picture beside them.
+LONGEST_NAME = 40
+# As many memberships can be drawn as an array.
+MOST_ENTRIES = 50_000_000
 # As many numbers of clusters have room along an axis.
 MOST_TICKS = 18
 # Shades go from -1 to 1; every pixel is one number.
 _COLOURS: dict[str, Any] = {"vmin": -1, "vmax": 1, "interpolation": "none"}
 
 
-def plot_matrix(A: Any, H: ArrayLike | None, *, ax: "Axes | None" = None) -> "Axes":
+def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the similarities with the items sorted by cluster, and the borders of the clusters.
 
     Within its cluster the strongest member comes first; unassigned items come last. Large
@@ -45,7 +48,7 @@ def plot_matrix(A: Any, H: ArrayLike | None, *, ax: "Axes | None" = None) -> "Ax
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
         Symmetric similarities; the diagonal is not looked at.
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships. Not needed with a MatrixPicture, which is sorted already.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
@@ -137,13 +140,13 @@ def plot_convergence(
 
 
 def plot_memberships(
-    H: ArrayLike, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
+    H: Any, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw H: one line per item, sorted by cluster, and one column per cluster.
 
     Parameters
     ----------
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
         Written beside the lines if there are few enough.
@@ -161,36 +164,47 @@ def plot_memberships(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['c', 'b', 'a']
     """
-    H = as_memberships(H)
-    order, edges = cluster_order(H)
-    called = None if names is None else checked_names(names, len(H))
-    n, r = H.shape
+    members = as_members(H)
+    n, r = members.n, members.r
+    if n * r > MOST_ENTRIES:
+        raise ValueError(
+            f"H has {n:,} x {r:,} entries, too many to draw; pass some of its columns, as in "
+            "H[:, :50], or look at the page of odsymnmf.report."
+        )
+    called = None if names is None else _called(names, n)
     named = called is not None and n <= MOST_NAMES
     ax = _axes(ax, height=max(4.8, 0.13 * n if named else 0.0))
     whole = (-0.5, r - 0.5, n - 0.5, -0.5)
-    ax.imshow(shades(H[order]), **_COLOURS, extent=whole, aspect="auto", cmap=_colour_map())
-    for edge in {int(e) for e in edges if 0 < e < n}:
+    ax.imshow(
+        shades(members.H[members.order].toarray()),
+        **_COLOURS,
+        extent=whole,
+        aspect="auto",
+        cmap=_colour_map(),
+    )
+    for edge in {int(e) for e in members.edges if 0 < e < n}:
         ax.axhline(edge - 0.5, color="0.35", linewidth=0.6)
     _whole_numbers(ax)
     if called is not None and named:
-        ax.set_yticks(range(n), [called[i] for i in order], fontsize=7, parse_math=False)
+        ax.set_yticks(range(n), [called[i] for i in members.order], fontsize=7, parse_math=False)
     ax.set(xlabel="cluster", ylabel="" if named else "items, sorted by cluster")
     return ax
 
 
 def plot_graph(
-    A: Any, H: ArrayLike, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
+    A: Any, H: Any, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the items and their positive similarities, coloured by membership.
 
-    An item with several memberships is a pie; one without any is grey. The layout is the same in
+    An item in several clusters is a pie of its strengths (`memberships.strength`); one without any
+    is grey. The layout is the same in
     every run.
 
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities; the diagonal is not looked at.
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
         Written beside the items if there are few enough.
@@ -210,10 +224,10 @@ def plot_graph(
     ['a', 'b', 'c', 'd', 'e']
     """
     S = as_similarity(A)
-    H = as_memberships(H, S.n)
-    called = None if names is None else checked_names(names, S.n)
+    members = as_members(H, S.n)
+    called = None if names is None else _called(names, S.n)
     pairs = links(S)
-    points = layout(pairs, H) * [1, -1]
+    points = layout(pairs, members) * [1, -1]
     ax = _axes(ax, width=8, height=8)
     from matplotlib.collections import LineCollection, PatchCollection
     from matplotlib.patches import Wedge
@@ -222,10 +236,10 @@ def plot_graph(
     widths = 0.3 + 1.2 * np.sqrt(value / value.max(initial=1e-300))
     ends = np.stack([points[i], points[j]], axis=1)
     ax.add_collection(LineCollection(list(ends), colors="0.75", linewidths=widths, zorder=1))
-    colours, radius = palette(H.shape[1]), 0.25 / np.sqrt(S.n + 30)
+    colours, radius = palette(members.r), 0.25 / np.sqrt(S.n + 30)
     wedges, fills = [], []
-    for point, shares in zip(points, shares_of(H), strict=True):
-        for l, start, end in slices_of(shares) or [(-1, 0.0, 1.0)]:
+    for item, point in enumerate(points):
+        for l, _, start, end in slices(members, item) or [(-1, 0, 0.0, 1.0)]:
             wedges.append(Wedge(tuple(point), radius, 90 - 360 * end, 90 - 360 * start))
             fills.append(NOBODY if l < 0 else colours[l])
     ax.add_collection(PatchCollection(wedges, facecolors=fills, edgecolors="none", zorder=2))
@@ -235,6 +249,10 @@ def plot_graph(
     ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
     ax.set_axis_off()
     return ax
+
+
+def _called(names: Sequence[Any], n: int) -> list[str]:
+    return [shortened(name, LONGEST_NAME) for name in checked_names(names, n)]
 
 
 def _axes(ax: "Axes | None", width: float = 6.4, height: float = 4.8) -> "Axes":

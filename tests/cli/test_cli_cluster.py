@@ -8,12 +8,15 @@ import json
 import numpy as np
 import pytest
 from cli_problems import FILES, refused, run, write_edges
+from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import init, io, report
+from odsymnmf import drawing, init, io, report
+from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
-from odsymnmf.cli import run as room
+from odsymnmf.cli import summary
 from odsymnmf.estimators import base
+from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
 
@@ -245,13 +248,78 @@ def test_items_of_no_cluster_are_counted(tmp_path):
 
 def test_large_memberships_are_an_array(edges, tmp_path, monkeypatch):
     run("cluster", edges, "-r", 3, "-o", tmp_path / "table")
-    monkeypatch.setattr(room, "LARGE", 24 * 3 - 1)
+    monkeypatch.setattr(room.writing, "LARGE", 24 * 3 - 1)
     run("cluster", edges, "-r", 3, "-o", tmp_path / "array")
     assert not (tmp_path / "array" / "membership.csv").exists()
     names, H = room.read_membership(tmp_path / "array")
     same_names, same = room.read_membership(tmp_path / "table")
     assert names == same_names
     assert np.array_equal(H, same)
+
+
+def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path, monkeypatch):
+    """As fields of the outcome: whoever chooses, or knows the words, fills them in."""
+    choice = report.Choice([2, 3], [0.5, 0.4], 3, "the error is smallest")
+    topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
+    original = summary.Outcome.__init__
+    more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
+    monkeypatch.setattr(
+        summary.Outcome, "__init__", lambda self, *arguments: original(self, *arguments, **more)
+    )
+    result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
+    assert "0        8      ship, sail?" in result.stdout
+    assert rows(tmp_path / "run" / "topics.csv")[1:] == [
+        ["ship", "0", "2.0"],
+        ["sail\x1b", "0", "1.0"],
+        ["cow", "1", "1.0"],
+    ]
+    html = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Why 3 clusters" in html
+    assert "Decided from the input" in html
+
+
+def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch):
+    original = od.ODSymNMF.fit
+
+    def fit(self, X):
+        original(self, X)
+        self.membership_ = sparse.csr_array(self.membership_)
+        return self
+
+    assert run("cluster", edges, "-r", 3, "-o", tmp_path / "full").exit_code == 0
+    monkeypatch.setattr(od.ODSymNMF, "fit", fit)
+    folder = tmp_path / "sparse"
+    result = run("cluster", edges, "-r", 3, "-o", folder)
+    assert result.exit_code == 0, result.stderr
+    files = ["clusters.txt", "labels.csv", "matrix.npz", "membership.npz", "report.html"]
+    assert sorted(p.name for p in folder.iterdir()) == [*files, "run.json"]
+    assert (folder / "labels.csv").read_bytes() == (tmp_path / "full/labels.csv").read_bytes()
+    names, H = room.read_membership(folder)
+    assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])
+    cover = [line.split("\t") for line in (folder / "clusters.txt").read_text().splitlines()]
+    sets = od.memberships.overlapping_sets(H.toarray(), 0.5)
+    assert cover == [[names[i] for i in items] for items in sets]
+    for kind in ("matrix", "memberships", "convergence"):
+        picture = tmp_path / f"{kind}.svg"
+        assert run("plot", folder, "--kind", kind, "-o", picture).exit_code == 0
+    assert run("cluster", edges, "-r", 3, "--force", "-o", folder).exit_code == 0
+
+
+def test_each_picture_and_set_is_made_once(edges, tmp_path, monkeypatch):
+    made = []
+    for name in ("matrix_picture", "as_members"):
+        original = getattr(drawing, name)
+
+        def counted(*arguments, name=name, original=original):
+            made.append(name)
+            return original(*arguments)
+
+        monkeypatch.setattr(drawing, name, counted)
+    sets = drawing.Members.sets
+    monkeypatch.setattr(drawing.Members, "sets", lambda self: made.append("sets") or sets(self))
+    monkeypatch.setattr(_page, "matrix_picture", None)
+    assert run("cluster", edges, "-r", 3, "-o", tmp_path / "run").exit_code == 0
+    assert sorted(made) == ["as_members", "matrix_picture", "sets"]
 
 
 HARD_NAMES = [

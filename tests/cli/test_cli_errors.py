@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from cli_problems import FILES, refused, run, write_edges
 
+from odsymnmf import drawing, report
+from odsymnmf import runs as room
 from odsymnmf.cli import fit as fitting
-from odsymnmf.cli import run as room
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,53 @@ def test_too_little_memory_is_said(edges, tmp_path, monkeypatch):
     refused(result, 1, "not enough memory", "7 PiB")
 
 
+def test_an_error_of_memory_without_words_is_said_too(edges, tmp_path, monkeypatch):
+    def fit(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("odsymnmf.ODSymNMF.fit", fit)
+    result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run")
+    refused(result, 1, "not enough memory: the fit does not fit into it; choose a smaller -r")
+    monkeypatch.setattr(fitting, "fit", fit)
+    result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run")
+    refused(result, 1, "not enough memory: the input is too large")
+
+
+@pytest.mark.parametrize("part", ["page", "write_page", "as_members"])
+def test_without_memory_for_the_page_the_tables_are_written(edges, tmp_path, monkeypatch, part):
+    def exhausted(*arguments):
+        raise MemoryError
+
+    def half(folder, *arguments):
+        (folder / "report.html").write_text("<html")
+        raise MemoryError
+
+    if part == "page":
+        monkeypatch.setattr(report, "page", lambda *a, **b: exhausted())
+    elif part == "write_page":
+        monkeypatch.setattr(room, "write_page", half)
+    else:
+        monkeypatch.setattr(drawing, "as_members", exhausted)
+    result = run("cluster", edges, "-r", 2, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "not enough memory for report.html: the tables were written without it" in result.stderr
+    assert "report.html in a browser" not in result.stdout
+    assert sorted(os.listdir(tmp_path / "run")) == ["labels.csv", "membership.csv", "run.json"]
+    assert room.read_membership(tmp_path / "run")[1].shape == (24, 2)
+
+
+def test_a_name_with_half_a_character_does_not_undo_the_fit(tmp_path):
+    path = tmp_path / "graph.gml"
+    nodes = "".join(f'node [ id {i} label "a&#55296;{i}" ]\n' for i in range(4))
+    links = "".join(f"edge [ source {i} target {j} ]\n" for i in range(4) for j in range(i))
+    path.write_text(f"graph [\n{nodes}{links}]\n")
+    result = run("cluster", path, "-r", 1, "-o", tmp_path / "run")
+    assert result.exit_code == 0, result.stderr
+    names, _ = room.read_membership(tmp_path / "run")
+    assert names == [f"a\\ud800{i}" for i in range(4)]
+    assert (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
 def test_too_many_clusters_for_the_memory(edges, tmp_path):
     result = run("cluster", edges, "-r", 10**9, "--init", "random", "-q", "-o", tmp_path / "run")
     refused(result, 1, "not enough memory", "choose a smaller -r")
@@ -144,11 +192,11 @@ def test_force_replaces_a_run(edges, finished, tmp_path):
 def test_force_keeps_the_old_run_until_the_new_one_is_complete(edges, finished, monkeypatch):
     before = contents(finished)
 
-    def write_run(folder, *arguments):
+    def write_result(folder, *arguments):
         (folder / "labels.csv").write_text("half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(room, "write_run", write_run)
+    monkeypatch.setattr(room, "write_result", write_result)
     result = run("cluster", edges, "-r", 2, "--force", "-q", "-o", finished)
     refused(result, 1, "No space left on device", str(finished))
     assert contents(finished) == before
@@ -223,25 +271,25 @@ def test_a_full_disk_leaves_nothing(edges, tmp_path, monkeypatch, file):
 
 
 def test_somebody_took_the_name_meanwhile(edges, tmp_path, monkeypatch):
-    original = room.write_run
+    original = room.write_result
 
-    def write_run(*arguments):
+    def write_result(*arguments):
         (tmp_path / "run").mkdir()
         (tmp_path / "run" / "thesis.txt").write_text("mine")
         original(*arguments)
 
-    monkeypatch.setattr(room, "write_run", write_run)
+    monkeypatch.setattr(room, "write_result", write_result)
     refused(run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run"), 1, "is not a run")
     assert contents(tmp_path / "run") == {"thesis.txt": b"mine"}
     assert sorted(os.listdir(tmp_path)) == ["graph.csv", "run"]
 
 
 def test_ctrl_c_while_writing_leaves_nothing(edges, tmp_path, monkeypatch):
-    def write_run(folder, *arguments):
+    def write_result(folder, *arguments):
         (folder / "labels.csv").write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "write_run", write_run)
+    monkeypatch.setattr(room, "write_result", write_result)
     result = run("cluster", edges, "-r", 2, "-q", "-o", tmp_path / "run")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "interrupted; nothing was written"

@@ -196,6 +196,18 @@ def test_the_run_is_there_though_it_could_not_be_printed(edges, tmp_path):
 
 
 @posix
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2>&1 | head -c 1 >/dev/null"])
+def test_notes_that_cannot_be_said_do_not_end_the_fit(edges, tmp_path, stderr):
+    folder = tmp_path / "run"
+    line = f"{' '.join(COMMAND)} cluster {edges} -r 2 --max-iter 3 -o {folder} {stderr}"
+    done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True)
+    assert sorted(os.listdir(folder)) == FILES
+    if "head" not in stderr:
+        assert done.returncode == 0
+        assert f"wrote {folder}" in done.stdout
+
+
+@posix
 @pytest.mark.parametrize("command", ["score", "cluster"])
 def test_who_reads_the_first_line_only_makes_no_error(edges, finished, tmp_path, command):
     arguments = {
@@ -264,11 +276,12 @@ def test_kill_while_writing_leaves_nothing(edges, tmp_path):
     """The process is told to end when the first file is there."""
     code = (
         "import os, signal, sys\n"
-        "from odsymnmf.cli import main, run\n"
-        "def write_run(folder, *arguments):\n"
+        "from odsymnmf import runs\n"
+        "from odsymnmf.cli import main\n"
+        "def write_result(folder, *arguments):\n"
         "    (folder / 'labels.csv').write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "run.write_run = write_run\n"
+        "runs.write_result = write_result\n"
         f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
         "main()\n"
     )

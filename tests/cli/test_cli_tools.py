@@ -151,7 +151,7 @@ def test_plot_of_what_is_no_run(tmp_path):
 
 
 DAMAGES = {
-    "matrix": ["matrix.npz", "membership.csv", "labels.csv"],
+    "matrix": ["matrix.npz"],
     "memberships": ["membership.csv", "labels.csv"],
 }
 

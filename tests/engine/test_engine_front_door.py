@@ -16,7 +16,7 @@ from odsymnmf import kernels, similarity
 from odsymnmf.arrays import blocks
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import lone_items
-from odsymnmf.problem import following, kinds
+from odsymnmf.problem import blocking, following
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 
@@ -156,7 +156,7 @@ def test_an_interrupted_sweep_is_undone(monkeypatch, form, loss, diagonal):
     A = form(X if form is similarity.gram else X @ X.T)
     monkeypatch.setattr(following, "BLOCK", 8)
     monkeypatch.setattr(following, "_rows_at_once", lambda A, r: 8)
-    monkeypatch.setattr(kinds, "BLOCK_ENTRIES", 8)
+    monkeypatch.setattr(blocking, "BLOCK_ENTRIES", 8)
     eight = lambda self, count=None: blocks(count or self.n, 8)  # noqa: E731
     monkeypatch.setattr(similarity.Sparse, "item_blocks", eight)
     options = {"loss": loss, "diagonal": diagonal, "tol": 0, "restarts": 0}

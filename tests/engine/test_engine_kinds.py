@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 import odsymnmf as od
 from odsymnmf import similarity
-from odsymnmf.problem import following, kinds, pair_squares
+from odsymnmf.problem import blocking, following, pair_squares
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -118,7 +118,7 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
     H = 0.1 + np.random.default_rng(0).random((90, 4))
     expected = swept(as_kind("sparse", X), H, loss, diagonal, count=12)
     monkeypatch.setattr(following, "BLOCK", size)
-    monkeypatch.setattr(kinds, "BLOCK_ENTRIES", 90 * size)
+    monkeypatch.setattr(blocking, "BLOCK_ENTRIES", 90 * size)
     found = swept(as_kind(kind, X), H, loss, diagonal, count=12)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * expected.max())
 
@@ -128,7 +128,7 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
 def test_blocks_do_not_matter_to_the_greedy_start(monkeypatch, loss, kind):
     X = documents(9, n=30, twins=False)
     expected = quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H
-    monkeypatch.setattr(kinds, "BLOCK_ENTRIES", 70)
+    monkeypatch.setattr(blocking, "BLOCK_ENTRIES", 70)
     np.testing.assert_array_equal(quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H, expected)
 
 

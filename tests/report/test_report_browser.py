@@ -8,6 +8,8 @@ from matplotlib import image
 from report_problems import HOSTILE, hostile_page, les_miserables, make, two_cliques
 from scipy import sparse
 
+from odsymnmf.report import Choice
+
 SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
 
 
@@ -90,7 +92,7 @@ def test_sort_by_click(visit, report):
     assert down == sorted(down, key=str.lower, reverse=True)
     assert header.get_attribute("aria-sort") == "descending"
     page.click("[data-sort=strength]")
-    strengths = [float(s) for s in column(page, 3)]
+    strengths = [int(s.removesuffix(" %")) for s in column(page, 3)]
     assert strengths == sorted(strengths, reverse=True)
     assert header.get_attribute("aria-sort") == "none"
     page.click("[data-sort=strength]")
@@ -103,6 +105,10 @@ def test_all_by_keyboard(visit, report):
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
+    for cluster in range(-1, 6):  # unassigned last
+        page.keyboard.press("Tab")
+        chosen = page.evaluate("document.activeElement.dataset.cluster")
+        assert chosen == str(cluster + 1 if cluster < 5 else -1)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('class')") == "node"
     seen = {page.inner_text("#graph-note")}
@@ -205,6 +211,72 @@ def test_a_hundred_thousand_items_stay_quick(visit):
         assert page.evaluate(timed, key) < 3000
     page.fill("#query", "99999")
     assert column(page, 1) == ["document-099999.txt"]
+
+
+@pytest.fixture(scope="module")
+def many():
+    """5,000 items in 1,000 clusters of five, each also in the next cluster a little."""
+    n, r = 5000, 1000
+    item = np.arange(n)
+    own, next_one = item // 5, (item // 5 + 1) % r
+    values = np.concatenate([np.full(n, 1.0), np.where(item % 5 == 0, 0.6, 0.01)])
+    H = sparse.csr_array((values, (np.tile(item, 2), np.concatenate([own, next_one]))))
+    topics = [[(f"word{l}", 1.0), ("<b>", 0.5)] for l in range(r)]
+    names = [f"item-{i}" for i in range(n)]
+    return make(sparse.csr_array((n, n)), H, names, topics=topics)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_very_many_clusters_are_looked_up(visit, many, size):
+    width, height = SIZES[size]
+    page = visit(many, width=width, height=height)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".heat").count() == 0
+    assert "Not drawn: more than 200 clusters" in page.inner_text("main")
+    assert page.locator(".clusters tbody tr").count() == 2 * 25
+    assert page.inner_text("#status") == "1 to 25 of 5,000"
+    page.fill("#cluster", "777")
+    assert page.inner_text("#cluster-note") == "Cluster 777: 5 items. Top words: word777, <b>"
+    # Its own first, then the one that it shares with the cluster before; 0.01 are not told.
+    own = [f"item-{i}" for i in range(3885, 3890)]
+    assert sorted(column(page, 1)[:5]) == own
+    assert column(page, 1)[5] == "item-3880"
+    page.fill("#query", "3880")
+    assert column(page, 1) == ["item-3880"]
+    page.fill("#query", "")
+    page.fill("#cluster", "1000")
+    assert page.inner_text("#cluster-note") == "There is no such cluster."
+    assert column(page, 1) == []
+    page.locator(".pick").nth(3).click()
+    assert page.input_value("#cluster") == page.locator(".pick").nth(3).get_attribute(
+        "data-cluster"
+    )
+    assert len(column(page, 1)) >= 5
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_names_do_not_break_on_a_phone(visit, report, width):
+    page = visit(report, width=width)
+    page.select_option("#cluster", "")
+    broken = """all => all.filter((b) => {
+        const lines = new Set([...b.getClientRects()].map((r) => Math.round(r.top)));
+        const style = getComputedStyle(b);
+        return lines.size > 1 || b.offsetHeight > 1.9 * parseFloat(style.lineHeight);
+    }).map((b) => b.textContent)"""
+    names = page.locator(".clusters bdi, #items bdi, .plain bdi")
+    assert names.count() > 60
+    assert names.evaluate_all(broken) == []
+
+
+def test_how_many_and_words_fit_on_a_phone(visit):
+    A, H = two_cliques()
+    choice = Choice(range(2, 40), np.linspace(1, 0.1, 38), 7, "The error " + "is small " * 50)
+    topics = [[("Donaudampfschifffahrt" * 2, 1.0)] * 10] * 2
+    html = make(A, H, choice=choice, topics=topics, settings={"normalize": "degree"})
+    page = visit(html, width=320)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert page.locator(".restart").count() == 1
+    assert page.locator("h2").all_inner_texts()[:2] == ["Clusters", "Why 7 clusters"]
 
 
 def test_memberships_beyond_the_first_four_are_told(visit):

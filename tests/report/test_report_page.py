@@ -10,8 +10,10 @@ from matplotlib import image
 from report_problems import HOSTILE, hostile_page, les_miserables, make, two_cliques
 from scipy import sparse
 
-from odsymnmf.report import matrix_picture
-from odsymnmf.report._colours import palette
+from odsymnmf import memberships
+from odsymnmf.drawing import Members, as_members
+from odsymnmf.drawing.colours import palette
+from odsymnmf.report import Choice, _page, matrix_picture
 from odsymnmf.report._heatmap import png
 from odsymnmf.similarity import cosine
 
@@ -59,7 +61,7 @@ def test_the_page_is_well_formed_and_points_nowhere():
     assert {"h1", "nav", "main", "svg", "table", "dl", "footer"} <= set(reader.tags)
     assert "Courfeyrac" in "".join(reader.text)
     assert "http" not in html.replace("http-equiv", "")
-    assert data_of(html)["names"] == names
+    assert sorted(data_of(html)["names"]) == sorted(names)
 
 
 def test_same_input_same_page():
@@ -73,7 +75,9 @@ def test_hostile_text_stays_text():
     assert reader.tags.count("script") == 2
     assert not {"img", "b"} & set(reader.tags)
     html.encode("utf-8")
-    names = data_of(html)["names"]
+    _, H = two_cliques(len(HOSTILE))
+    shown = data_of(html)["names"]
+    names = [shown[place] for place in np.argsort(as_members(H).order)]
     assert names[:5] == HOSTILE[:5]
     assert names[9] == names[10] == "(no name)"
     assert max(map(len, names)) == 300
@@ -115,17 +119,97 @@ def test_unassigned_items_are_shown_as_such():
     html = make(A, H, list("abcdef"))
     assert "6 items, 2 clusters, 1 unassigned" in html
     assert '<option value="-1">unassigned</option>' in html
-    assert data_of(html)["cluster"] == [0, 0, 0, 1, 1, -1]
+    data = data_of(html)
+    assert data["names"] == list("abcdef")
+    assert data["sizes"] == [3, 2]
+    assert data["counts"] == [2, 1, 1, 1, 1, 0]
 
 
-def test_memberships_of_the_table_are_the_largest():
-    H = np.array([[0.1, 0, 0.5, 0.25, 0.3, 0.2], [0, 0, 0, 0, 0, 1 / 3]])
-    data = data_of(make(np.ones((2, 2)), H))
-    assert data["k"] == 4
-    assert data["top"][:4] == [2, 4, 3, 5]
-    assert data["values"] == [0.5, 0.3, 0.25, 0.2, 0.333, 0, 0, 0]
-    assert data["others"] == [1, 0]
-    assert data["rest"] == [0.1, 0]
+def test_memberships_of_the_table_are_the_strongest():
+    H = np.array([[0.1, 0, 0.5, 0.25, 0.3, 0.2]] * 2 + [[0, 0, 0, 0, 0, 1 / 3]])
+    data = data_of(make(np.ones((3, 3)), H))
+    assert data["names"] == ["0", "1", "2"]
+    strength = memberships.strength(H)
+    expected = [2, *sorted([3, 4, 5, 0], key=lambda l: -strength[0, l])]
+    assert data["counts"] == [4, 4, 1]
+    assert data["top"] == [*expected[:4] * 2, 5]
+    assert data["percent"] == [round(100 * strength[0, l]) for l in expected[:4]] * 2 + [100]
+    assert data["others"] == [1, 1, 0]
+
+
+def test_drawing_and_table_say_the_same_per_cent():
+    A, H, history, names = les_miserables()
+    html = make(A, H, names, history)
+    data = data_of(html)
+    starts = np.concatenate([[0], np.cumsum(data["counts"])])
+    drawn = dict(re.findall(r"<title>([^<:]*): (cluster \d+ \(\d+ %\)[^<]*)</title>", html))
+    assert len(drawn) == len(names)
+    for name, a, b in zip(data["names"], starts[:-1], starts[1:], strict=True):
+        told = dict(zip(data["top"][a:b], data["percent"][a:b], strict=True))
+        for l, percent in re.findall(r"cluster (\d+) \((\d+) %\)", drawn[name]):
+            assert told[int(l)] == int(percent)
+
+
+def test_the_page_begins_with_the_clusters():
+    html = make(*two_cliques(), facts={"SHA-256 of the input": "abc"})
+    parts = ["h-clusters", "h-matrix", "h-graph", "h-overlap", "h-items", "h-curve", "h-run"]
+    places = [html.index(f'<h2 id="{part}"') for part in parts]
+    assert places == sorted(places)
+    assert html.index("SHA-256") > places[-1]
+
+
+def test_how_many_words_and_settings_are_shown_if_given():
+    A, H = two_cliques()
+    choice = Choice([2, 3, 4], [0.5, np.nan, 0.75], 2, "the <error> is smallest")
+    topics = [[("ship", 2.0), ("</td><b>sail", 1.0)], [("cow", 0.5)]]
+    settings = {"normalize": "degree (a sparse graph)"}
+    html = make(A, H, choice=choice, topics=topics, settings=settings)
+    Reader(html)
+    assert "Why 2 clusters" in html
+    assert "the &lt;error&gt; is smallest" in html
+    assert "<title>2 clusters: 0.5</title>" in html
+    assert "<title>3 clusters" not in html
+    assert "<bdi>ship</bdi>, <bdi>&lt;/td&gt;&lt;b&gt;sail</bdi>" in html
+    assert "degree (a sparse graph)" in html
+    plain = make(A, H)
+    for word in ("Why 2", ">Top words<", "Decided from the input"):
+        assert word in html
+        assert word not in plain
+    with pytest.raises(ValueError, match="top words for 1 of 2 clusters"):
+        make(A, H, topics=topics[:1])
+    with pytest.raises(ValueError, match="1 errors for 2 candidates"):
+        Choice([2, 3], [0.5], 2, "")
+
+
+def test_what_is_there_already_is_not_made_again(monkeypatch):
+    A, H = two_cliques()
+    sets = memberships.overlapping_sets(H, 0.5)
+    expected = make(A, H)
+    picture = matrix_picture(A, H)
+    monkeypatch.setattr(_page, "matrix_picture", None)
+    monkeypatch.setattr(Members, "sets", None)
+    html = make(A, H, picture=picture, sets=sets)
+    assert html == expected.replace(_page.HALF, "that belong to it as well as to their own cluster")
+
+
+def test_rounded_zeros_have_no_negative_side():
+    A, H = two_cliques()
+    A[0, 5] = A[5, 0] = -8.9e-17
+    html = make(A, H)
+    assert 'class="ramp down"' not in html
+    assert "negative similarities" not in html
+    A[0, 5] = A[5, 0] = -0.01
+    html = make(A, H)
+    assert 'class="ramp down"' in html
+    assert "negative similarities are not drawn" in html
+
+
+def test_every_large_item_is_labelled():
+    A, H, history, names = les_miserables()
+    html = make(A, H, names, history)
+    degree = np.diff(sparse.csr_array(A).indptr)
+    shown = {*re.findall(r'<text class="m[a-z]+(?: end| mid)?"[^>]*>([^<]*)</text>', html)}
+    assert {names[i] for i in np.flatnonzero(degree >= 0.3 * degree.max())} <= shown
 
 
 def test_overlap_names_who_is_shared():
@@ -183,7 +267,8 @@ def test_a_graph_is_drawn_only_where_it_can_be_read():
 def test_an_item_in_two_clusters_is_a_pie():
     A, H = two_cliques()
     html = make(A, H, ["bridge", *"bcdef"])
-    node = re.search(r"<title>bridge: cluster 0 \(65%\), cluster 1 \(35%\)</title>.*?</g>", html)[0]
+    words = r"bridge: cluster 0 \(55 %\), cluster 1 \(45 %\)"
+    node = re.search(rf"<title>{words}</title>.*?</g>", html)[0]
     assert node.count("<path") == 1
     assert html.count('class="node"') == 6
 

@@ -12,6 +12,7 @@ from odsymnmf.cli.info import info
 from odsymnmf.cli.plot import plot
 from odsymnmf.cli.reproduce import reproduce
 from odsymnmf.cli.score import score
+from odsymnmf.cli.stream import forgiving_stderr
 from odsymnmf.cli.text import one_line
 
 
@@ -21,7 +22,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, and turn what the user can mend into a message."""
         try:
-            return super().invoke(ctx)
+            with forgiving_stderr():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("interrupted; nothing was written", err=True)
             ctx.exit(INTERRUPTED)

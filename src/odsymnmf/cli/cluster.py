@@ -117,7 +117,7 @@ def cluster(
 
     from odsymnmf.cli.fit import finishing, fit, read_items
     from odsymnmf.cli.summary import Outcome, advice, notes, summary
-    from odsymnmf.io.write import check_folder
+    from odsymnmf.runs import check_folder
 
     def say(line: str) -> None:
         if not quiet:
@@ -142,12 +142,12 @@ def cluster(
     with finishing(interrupted, say) as pressed:
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
-        _save(outcome, folder, force)
+        missing = _save(outcome, folder, force)
         try:
-            for line in advice(outcome, folder):
+            for line in [*missing, *advice(outcome, folder)]:
                 say(line)
             if not quiet:
-                _print(summary(outcome, folder), folder)
+                _print(summary(outcome, folder, page=not missing), folder)
         except KeyboardInterrupt:
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
@@ -170,25 +170,41 @@ def _verbose(quiet: bool) -> int:
     return 1 if sys.stderr.isatty() and find_spec("tqdm") else 2
 
 
-def _save(outcome: "Outcome", folder: Path, force: bool) -> None:
-    from odsymnmf import report
-    from odsymnmf.cli.run import write_run
+def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
+    """Write the run; return what could not be written."""
+    from scipy import sparse
+
+    from odsymnmf import report, runs
     from odsymnmf.cli.summary import facts, record
-    from odsymnmf.io.write import complete_folder
 
     model, names = outcome.model, outcome.items.names
-    A, H = model.similarity_, model.membership_
-    with complete_folder(folder, force=force) as new:
-        page = report.page(
-            A,
-            H,
-            model.history_,
-            names=names,
-            title=outcome.title,
-            facts=facts(outcome),
-            restarts=model.restarts_.tolist(),
+    H = model.membership_
+    with runs.new_run(folder, force=force) as new:
+        runs.write_result(
+            new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
         )
-        write_run(new, names, H, report.matrix_picture(A, H), record(outcome), page)
+        if outcome.topics is not None:
+            runs.write_topics(new, outcome.topics)
+        try:
+            page = report.page(
+                model.similarity_,
+                outcome.members,
+                model.history_,
+                names=names,
+                title=outcome.title,
+                facts=facts(outcome),
+                restarts=model.restarts_.tolist(),
+                picture=outcome.picture,
+                sets=outcome.sets,
+                choice=outcome.choice,
+                topics=outcome.topics,
+                settings=outcome.settings,
+            )
+            runs.write_page(new, outcome.picture, page)
+        except MemoryError:
+            (new / "report.html").unlink(missing_ok=True)  # half of it
+            return ["not enough memory for report.html: the tables were written without it"]
+    return []
 
 
 def _affinity(

@@ -85,7 +85,8 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
         try:
             model.fit(X)
         except MemoryError as error:
-            raise MemoryError(f"{error}; choose a smaller -r, or cluster fewer items") from error
+            reason = str(error) or "the fit does not fit into it"
+            raise MemoryError(f"{reason}; choose a smaller -r, or cluster fewer items") from error
     if pressed and model.n_iter_ == 0:
         raise KeyboardInterrupt
     return model, bool(pressed)

@@ -60,12 +60,11 @@ def _note(warning: str) -> str:
 
 
 def _axes(run: Path, kind: str) -> Any:
-    from odsymnmf import plots
-    from odsymnmf.cli.run import read_history, read_membership, read_picture
+    from odsymnmf import plots, runs
 
     if kind == "convergence":
-        return plots.plot_convergence(*read_history(run))
-    names, H = read_membership(run)
+        return plots.plot_convergence(*runs.read_history(run))
     if kind == "matrix":
-        return plots.plot_matrix(read_picture(run), H)
+        return plots.plot_matrix(runs.read_picture(run), None)
+    names, H = runs.read_membership(run)
     return plots.plot_memberships(H, names)

@@ -3,7 +3,7 @@
 import datetime
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 import odsymnmf
 from odsymnmf.cli.info import PACKAGES, installed
 from odsymnmf.cli.text import plain, table
-from odsymnmf.report._text import count
+from odsymnmf.drawing.names import count
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from odsymnmf import ODSymNMF
+    from odsymnmf.drawing import MatrixPicture, Members
     from odsymnmf.io import Items
+    from odsymnmf.report import Choice, Topics
 
 # How many clusters, and members of each, are shown on the terminal; the page shows all.
-CLUSTERS, MEMBERS = 20, 5
+CLUSTERS, MEMBERS, WORDS = 20, 5, 8
 # Numbers may begin so; anything else that does, a spreadsheet takes for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
@@ -35,12 +39,36 @@ class Outcome:
     model: "ODSymNMF"
     interrupted: bool
     seconds: dict[str, float]
+    choice: "Choice | None" = None
+    topics: "Topics | None" = None
+    settings: Mapping[str, str] | None = None
 
     @property
     def title(self) -> str:
         """What was clustered, by name."""
         more = f" and {len(self.inputs) - 1} more" if len(self.inputs) > 1 else ""
         return plain(Path(self.inputs[0]).resolve().name, 100) + more
+
+    @cached_property
+    def members(self) -> "Members":
+        """H as the page and the terminal show it."""
+        from odsymnmf.drawing import as_members
+
+        return as_members(self.model.membership_)
+
+    @cached_property
+    def sets(self) -> "list[NDArray[Any]]":
+        """The items of every cluster: an item may be in several, but counts in one."""
+        return self.members.sets()
+
+    @cached_property
+    def picture(self) -> "MatrixPicture | None":
+        """The matrix, unless there are more clusters than can be seen."""
+        from odsymnmf.drawing import MOST_CLUSTERS, matrix_picture
+
+        if self.members.r > MOST_CLUSTERS:
+            return None
+        return matrix_picture(self.model.similarity_, self.members)
 
     @cached_property
     def scores(self) -> dict[str, float] | None:
@@ -57,14 +85,17 @@ class Outcome:
         import numpy as np
 
         A = self.model.similarity_
-        nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+        try:
+            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+        except MemoryError:  # the result is worth more than this number
+            return None
         return 1 - self.model.objective_ / nothing if nothing > 0 else None
 
     @property
     def fit(self) -> str:
         """How good the fit is, in words."""
         if self.explained is None:
-            return "nothing: all similarities are zero"
+            return "not known: all similarities are zero, or there was too little memory"
         of = "squared" if self.parameters["loss"] == "l2" else "absolute"
         return f"{100 * self.explained:.1f} % of the {of} similarities"
 
@@ -106,30 +137,17 @@ def notes(items: "Items", r: int) -> list[str]:
     return found
 
 
-def summary(outcome: Outcome, folder: Path) -> str:
+def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
     """Return what is printed at the end."""
-    import numpy as np
-
-    from odsymnmf import memberships
-
     model, names = outcome.model, outcome.items.names
     H, labels = model.membership_, model.labels_
-    sizes = np.bincount(labels[labels >= 0], minlength=H.shape[1])
-    # As on the page: an item may be a member of several clusters, but counts in one.
-    sets = memberships.overlapping_sets(H, 0.5)
-    rows = [["cluster", "items", "strongest members, shared ones too"]]
-    for l in range(min(CLUSTERS, H.shape[1])):
-        best = ", ".join(plain(names[i]) for i in sets[l][:MEMBERS])
-        rows.append([str(l), str(sizes[l]), best])
     lines = [
         f"{outcome.title}: {count(len(names), 'item')} in {count(H.shape[1], 'cluster')}, "
         f"{outcome.end} ({outcome.seconds['fit']:.1f} s), objective {model.objective_:.6g}",
         f"explained: {outcome.fit}",
         "",
-        table(rows),
+        *_clusters(outcome),
     ]
-    if H.shape[1] > CLUSTERS:
-        lines.append(f"and {count(H.shape[1] - CLUSTERS, 'more cluster')}")
     unassigned = int((labels < 0).sum())
     if unassigned:
         verb = "belongs" if unassigned == 1 else "belong"
@@ -139,9 +157,26 @@ def summary(outcome: Outcome, folder: Path) -> str:
     lines += [
         "",
         f"wrote {folder}",
-        f"open {folder / 'report.html'} in a browser",
+        *([f"open {folder / 'report.html'} in a browser"] if page else []),
     ]
     return "\n".join(lines)
+
+
+def _clusters(outcome: Outcome) -> list[str]:
+    names = outcome.items.names
+    try:
+        members, sets = outcome.members, outcome.sets
+    except MemoryError:
+        return []
+    topics = outcome.topics
+    shown = "strongest members, shared ones too" if topics is None else "top words"
+    rows = [["cluster", "items", shown]]
+    for l in range(min(CLUSTERS, members.r)):
+        who = [names[i] for i in sets[l][:MEMBERS]]
+        best = who if topics is None else [word for word, _ in topics[l][:WORDS]]
+        rows.append([str(l), str(members.sizes[l]), ", ".join(map(plain, best))])
+    more = members.r - CLUSTERS
+    return [table(rows)] + ([f"and {count(more, 'more cluster')}"] if more > 0 else [])
 
 
 def advice(outcome: Outcome, folder: Path) -> list[str]:
@@ -155,12 +190,10 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
 
 def facts(outcome: Outcome) -> dict[str, str]:
     """Return what the page says of the run."""
-    from odsymnmf.similarity import Sparse
-
     p, A = outcome.parameters, outcome.model.similarity_
     found = {"items": f"{A.n:,}", "clusters": str(p["n_clusters"]), "format": outcome.items.format}
-    if isinstance(A, Sparse):
-        found["linked pairs"] = f"{A.A.nnz // 2:,}"
+    if A.stored is not None:
+        found["linked pairs"] = f"{A.stored:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
     found["explained"] = outcome.fit
     for name in ("loss", "affinity", "normalize", "upper", "init", "n_init", "restarts"):
@@ -194,6 +227,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
         "fit": {
             "objective": model.objective_,
             "explained": outcome.explained,
+            "clusters": model.membership_.shape[1],
             "sweeps": model.n_iter_,
             "converged": model.converged_,
             "interrupted": outcome.interrupted,

@@ -12,7 +12,7 @@ def one_line(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename is not None else ""
         return plain(f"{where}{error.strerror}", 2000)
     if isinstance(error, MemoryError):
-        return plain(f"not enough memory: {error or 'the input is too large'}", 2000)
+        return plain(f"not enough memory: {str(error) or 'the input is too large'}", 2000)
     return plain(str(error), 2000)
 
 

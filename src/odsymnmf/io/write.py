@@ -1,71 +1,27 @@
-"""Write results so that they are complete or not there at all, and nothing else is lost."""
+"""Write files and folders so that they are complete or not there at all."""
 
 import errno
-import json
 import os
 import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["check_folder", "complete_file", "complete_folder", "is_run"]
+from odsymnmf.io import _spare
 
-RUN = "run.json"
-# What a run may hold, and what file managers put there: with anything else it is not replaced.
-RUN_FILES = {
-    RUN,
-    "labels.csv",
-    "membership.csv",
-    "membership.npz",
-    "matrix.npz",
-    "report.html",
-    ".DS_Store",
-    "Thumbs.db",
-    "desktop.ini",
-}
+__all__ = ["check_place", "complete_file", "complete_folder", "put_back"]
 
 
-def is_run(folder: str | Path) -> bool:
-    """Tell whether a folder was written by `odsymnmf cluster`: its run.json says so.
+def check_place(target: Path) -> None:
+    """Refuse now a place where nothing could be written later; tidy it, and leave no trace.
 
     Parameters
     ----------
-    folder : path
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from odsymnmf.io.write import is_run
-    >>> is_run("no such folder")
-    False
-    """
-    try:
-        with open(Path(folder) / RUN, encoding="utf-8") as file:
-            return "odsymnmf" in json.load(file)["versions"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
-
-
-def check_folder(folder: str | Path, *, force: bool = False) -> Path:
-    """Refuse now what `complete_folder` could not write later; leave no trace.
-
-    Parameters
-    ----------
-    folder : path
-        Must not exist yet, or be empty.
-    force : bool
-        It may be a run of ours, which is to be replaced.
-
-    Returns
-    -------
-    Path
-        The folder, with links followed.
+    target : Path
+        What is to be written; its parents need not exist.
 
     Raises
     ------
@@ -74,36 +30,37 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
 
     Examples
     --------
-    >>> from odsymnmf.io.write import check_folder
-    >>> check_folder("/dev/null")
+    >>> from pathlib import Path
+    >>> from odsymnmf.io.write import check_place
+    >>> check_place(Path("/dev/null/run"))
     Traceback (most recent call last):
-    FileExistsError: /dev/null is not a folder; choose another name
+    OSError: cannot write /dev/null/run: Not a directory; choose another place
     """
-    target = Path(os.path.realpath(folder))
-    _refuse_loss(target, force)
     home = next(parent for parent in target.parents if os.path.lexists(parent))
+    _spare.tidy(home)
     probe = home / _spare_name()
     try:
         probe.mkdir()
-        probe.rmdir()
+        with suppress(FileNotFoundError):  # somebody else has tidied up
+            probe.rmdir()
     except OSError as error:
         raise _cannot_write(target, error) from error
-    return target
 
 
 @contextmanager
-def complete_folder(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a new folder to write to, which becomes `folder` when the block has ended well.
+def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
+    """Give a new folder to write to, which becomes `target` when the block has ended well.
 
-    If the block fails, or the disk is full, nothing is left behind and what `folder` held before
-    is still there.
+    If the block fails, or the disk is full, nothing is left behind and what `target` held before
+    is still there: at every moment, even if the power fails, either all of the old or all of the
+    new.
 
     Parameters
     ----------
-    folder : path
-        Must not exist yet, or be empty. Missing parents are made.
-    force : bool
-        It may be a run of ours, which is replaced once the new one is complete.
+    target : Path
+        Links followed. Missing parents are made.
+    refuse : callable
+        Called when all is written: raises FileExistsError if `target` is not to be replaced.
 
     Yields
     ------
@@ -116,25 +73,27 @@ def complete_folder(folder: str | Path, *, force: bool = False) -> Iterator[Path
     >>> from pathlib import Path
     >>> from odsymnmf.io.write import complete_folder
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     with complete_folder(Path(home, "run")) as new:
+    ...     with complete_folder(Path(home, "run"), lambda: None) as new:
     ...         _ = (new / "labels.csv").write_text("name,cluster")
     ...         Path(home, "run").exists()
     ...     [path.name for path in Path(home, "run").iterdir()]
     False
     ['labels.csv']
     """
-    target = check_folder(folder, force=force)
     made = [p for p in target.parents if not p.exists()]
     new = target.parent / _spare_name()
     try:
-        new.mkdir(parents=True)
-        yield new
-        for file in new.iterdir():
-            _to_disk(file)
-        _to_disk(new)
-        _refuse_loss(target, force)  # a fit takes time: somebody may have been here
-        with _uninterrupted():
-            _swap(new, target)
+        if made:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        _spare.tidy(target.parent)
+        with _spare.claimed(new, folder=True):
+            yield new
+            for file in new.iterdir():
+                _to_disk(file)
+            _to_disk(new)
+            refuse()  # a fit takes time: somebody may have been here
+            with _uninterrupted():
+                _swap(new, target)
     except BaseException as error:
         with _uninterrupted():
             shutil.rmtree(new, ignore_errors=True)
@@ -184,9 +143,11 @@ def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
     try:
         if made:
             target.parent.mkdir(parents=True, exist_ok=True)
-        yield new
-        _to_disk(new)
-        os.replace(new, target)
+        _spare.tidy(target.parent)
+        with _spare.claimed(new, folder=False):
+            yield new
+            _to_disk(new)
+            os.replace(new, target)
     except BaseException as error:
         with _uninterrupted():
             with suppress(OSError):
@@ -198,8 +159,24 @@ def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
         raise
 
 
+def put_back(folder: Path) -> None:
+    """Give a folder its name back, if a process was killed while it was to be replaced.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from odsymnmf.io.write import put_back
+    >>> put_back(Path("nowhere"))
+    """
+    _spare.tidy(Path(os.path.realpath(folder)).parent)
+
+
 def _spare_name() -> str:
-    return f".odsymnmf-{secrets.token_hex(6)}"
+    return f"{_spare.PREFIX}{secrets.token_hex(6)}"
 
 
 def _cannot_write(target: Path, error: OSError) -> OSError:
@@ -209,41 +186,24 @@ def _cannot_write(target: Path, error: OSError) -> OSError:
     return OSError(f"cannot write {target}: {reason}; {remedy}")
 
 
-def _refuse_loss(target: Path, force: bool) -> None:
-    """Refuse to write where anything but an empty folder, or a run to replace, is in the way."""
-    if not os.path.lexists(target):
-        return
-    if not target.is_dir():
-        raise FileExistsError(f"{target} is not a folder; choose another name")
-    strangers = sorted(set(os.listdir(target)) - RUN_FILES)
-    if is_run(target):
-        if not force:
-            raise FileExistsError(f"{target} holds a run already; --force replaces it")
-        if strangers:
-            raise FileExistsError(
-                f"{target} holds {strangers[0]!r}, which is no part of a run and would be lost; "
-                "move it, or choose another name"
-            )
-    elif os.listdir(target):
-        raise FileExistsError(
-            f"{target} exists and is not a run of odsymnmf (no {RUN} of ours), so that it is not "
-            "replaced; choose another name"
-        )
-
-
 def _swap(new: Path, target: Path) -> None:
     """Put the new folder in the place of the target; on failure the old one is back there."""
     if not target.exists():
         os.rename(new, target)
-        return
-    old = target.parent / _spare_name()
-    os.rename(target, old)
-    try:
-        os.rename(new, target)
-    except BaseException:
-        os.rename(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+    elif _spare.exchange(new, target):
+        shutil.rmtree(new, ignore_errors=True)  # the old one, by now
+    else:
+        # Whoever is ended between the two renames leaves the old folder where `tidy` finds it.
+        old = target.parent / f"{_spare_name()}{_spare.KEPT}"
+        with _spare.claimed(old, folder=True):
+            os.rename(target, old / target.name)
+            try:
+                os.rename(new, target)
+            except BaseException:
+                os.rename(old / target.name, target)
+                raise
+            finally:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def _remove_if_empty(folder: Path) -> None:

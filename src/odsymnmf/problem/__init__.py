@@ -6,15 +6,8 @@ they ask for its size, its products, its rows and who must learn of a change. Ne
 """
 
 from odsymnmf.problem.checks import as_similarity, refuse_other_kinds
-from odsymnmf.problem.kinds import (
-    Dense,
-    Gram,
-    Similarity,
-    Sparse,
-    explained,
-    pair_squares,
-    weighted_product,
-)
+from odsymnmf.problem.closed_forms import explained, pair_squares, weighted_product
+from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
 from odsymnmf.problem.made import (
     cosine,
     degree_normalized,

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
-from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse, without_diagonal
+from odsymnmf.problem.blocking import without_diagonal
+from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
 from odsymnmf.problem.weights import (
     Weights,
     check_background,
@@ -115,9 +116,9 @@ def _refuse_background(background: float) -> None:
 
 def _as_dense(A: Any, W: Any, background: float) -> Dense:
     _refuse_background(background)
-    mask = np.ma.getmask(A)
-    A = _floats(np.ma.getdata(A) if mask is not np.ma.nomask else np.asarray(A), "A")
-    if mask is not np.ma.nomask:
+    mask = getattr(A, "mask", np.False_) if isinstance(A, np.ma.MaskedArray) else np.False_
+    A = _floats(np.asarray(A), "A")
+    if np.any(mask):
         A = np.where(mask, np.asarray(np.nan, dtype=A.dtype), A)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
         A = np.ascontiguousarray(A)

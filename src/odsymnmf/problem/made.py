@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array
+from odsymnmf.problem.blocking import row_squares, scaled_rows
 from odsymnmf.problem.checks import as_similarity, features
-from odsymnmf.problem.kinds import Gram, Similarity, row_squares, scaled_rows, weighted_product
+from odsymnmf.problem.closed_forms import weighted_product
+from odsymnmf.problem.kinds import Gram, Similarity
 
 
 def cosine(X: Any) -> Gram:

@@ -105,7 +105,7 @@ def _marked(W: Any) -> Any:
 
 def check_background(zero_weight: Any) -> float:
     """Return zero_weight as a float."""
-    if not isinstance(zero_weight, Real) or not 0 <= zero_weight < np.inf:
+    if not isinstance(zero_weight, Real) or not 0 <= float(zero_weight) < np.inf:
         raise ValueError(f"zero_weight must be a number >= 0; got {zero_weight!r}.")
     return float(zero_weight)
 
@@ -181,3 +181,12 @@ def looked_up(where: Any, A: Any, missing: float) -> Array:
         return np.full(len(asked), missing)
     place = np.minimum(np.searchsorted(stored, asked), len(stored) - 1)
     return np.where(stored[place] == asked, A.data[place].astype(np.float64), missing)
+
+
+def scaled_weights(weights: Weights, s: Array) -> Weights:
+    """Return the weights of the similarities s_i A_ij s_j: the same, with other values."""
+    P = weights.pattern
+    if P is None:
+        return weights
+    values = weights.values * np.repeat(s, np.diff(P.indptr)) * s[P.indices]
+    return Weights(weights.background, P, values)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from odsymnmf.report._colours import NEGATIVE, POSITIVE
-from odsymnmf.report._picture import MatrixPicture
-from odsymnmf.report._text import count, number
+from odsymnmf.drawing import MatrixPicture
+from odsymnmf.drawing.colours import NEGATIVE, POSITIVE
+from odsymnmf.drawing.names import count, number
+from odsymnmf.drawing.shades import has_negative, scale_top
+from odsymnmf.report._html import css
 
 Array = NDArray[Any]
 
@@ -19,18 +21,6 @@ Array = NDArray[Any]
 SIDE, STRIP, GAP = 480, 9, 4
 # Clusters narrower than this have no room for their number.
 LABEL_ROOM = 34
-
-
-def scale_top(values: Array) -> float:
-    """Return the value that gets the full colour: large, but not a lone outlier."""
-    size = np.abs(values[np.isfinite(values) & (values != 0)])
-    return float(np.quantile(size, 0.99)) if size.size else 1.0
-
-
-def shades(values: Array) -> Array:
-    """Return sign(v) sqrt(|v| / top) from -1 to 1: the root keeps faint similarities visible."""
-    clipped = np.clip(np.nan_to_num(values.astype(np.float64)) / scale_top(values), -1, 1)
-    return np.sign(clipped) * np.sqrt(np.abs(clipped))
 
 
 def heat_map(picture: MatrixPicture, shade: Array, label: str, what: str = "") -> str:
@@ -57,12 +47,11 @@ def heat_map(picture: MatrixPicture, shade: Array, label: str, what: str = "") -
 
 
 def _mark(at: float, size: float, l: int, nobody: bool, tip: str) -> str:
-    colour = "cx" if nobody else f"c{l}"
     thick = max(size - 1, 0.6)
     word = "none" if nobody else str(l)
     text = f'<text x="{at + 5:.1f}" y="{at + 16:.1f}">{word}</text>' if size >= LABEL_ROOM else ""
     return (
-        f'<g class="{colour}">'
+        f'<g class="{css(-1 if nobody else l)}">'
         f'<rect class="strip" x="{at:.2f}" y="0" width="{thick:.2f}" height="{STRIP}">{tip}</rect>'
         f'<rect class="strip" x="0" y="{at:.2f}" width="{STRIP}" height="{thick:.2f}">{tip}</rect>'
         f'<rect class="block" x="{at:.2f}" y="{at:.2f}" width="{size:.2f}" height="{size:.2f}">'
@@ -74,7 +63,7 @@ def legend(values: Array) -> str:
     """Return the colour scale in words and colours."""
     top = scale_top(values)
     least, most = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
-    low = number(-top) + (" or less" if least < -top else "") if least < 0 else ""
+    low = number(-top) + (" or less" if least < -top else "") if has_negative(values) else ""
     high = number(top) + (" or more" if most > top else "")
     return ramp("0", high, low)
 

@@ -10,40 +10,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from odsymnmf import memberships
-from odsymnmf.report._clusters import clusters, overlap
-from odsymnmf.report._colours import NEGATIVE, NOBODY, POSITIVE, palette
-from odsymnmf.report._curve import curve
+from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture, Members, as_members, matrix_picture
+from odsymnmf.drawing.colours import DISTINCT, NEGATIVE, NOBODY, POSITIVE, palette
+from odsymnmf.drawing.names import checked_names, clean, count
+from odsymnmf.drawing.shades import has_negative, shades
+from odsymnmf.problem import as_similarity
+from odsymnmf.report._choice import Choice, choice_card
+from odsymnmf.report._clusters import Topics, checked_topics, chooser, clusters
+from odsymnmf.report._curve import convergence
 from odsymnmf.report._graph import graph, readable_links
-from odsymnmf.report._heatmap import heat_map, legend, shades
-from odsymnmf.report._picture import MatrixPicture, as_memberships, matrix_picture
-from odsymnmf.report._text import checked_names, clean, count, escape, to_json
-from odsymnmf.similarity import as_similarity
+from odsymnmf.report._heatmap import heat_map, legend
+from odsymnmf.report._html import escape
+from odsymnmf.report._items import items, left_out
+from odsymnmf.report._overlap import overlap
 
 Array = NDArray[Any]
 
-# Memberships per item that the table shows.
-TOP = 4
+HALF = "whose membership is at least half of their largest"
 
 
 def page(
     A: Any,
-    H: ArrayLike,
+    H: Any,
     history: ArrayLike,
     *,
     names: Sequence[Any] | None,
     title: str,
     facts: Mapping[str, str],
     restarts: Sequence[int] = (),
+    picture: MatrixPicture | None = None,
+    sets: Sequence[Array] | None = None,
+    choice: Choice | None = None,
+    topics: Topics | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> str:
     """Return a run as one HTML page that needs nothing else: no network, no other file.
+
+    It begins with the clusters. With more than 200 of them, the largest and the strongest are
+    listed, all can be looked up by item and by number, and the matrix is not drawn.
 
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
         What was clustered. The diagonal is not looked at. With a picture alone, the page has no
         drawing of the graph.
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     history : array-like
         The objective at the start, after every sweep and after every accepted column restart.
@@ -55,6 +66,16 @@ def page(
         What was clustered and how, as it is to be shown.
     restarts : sequence of int
         Which entries of ``history`` follow an accepted column restart.
+    picture : MatrixPicture, optional
+        ``matrix_picture(A, H)``, if it is there already.
+    sets : list of r arrays, optional
+        The items of every cluster, the strongest first; ``overlapping_sets(H, 0.5)`` if not given.
+    choice : Choice, optional
+        How the number of clusters was chosen.
+    topics : list of r lists of (word, weight), optional
+        The top words of every cluster.
+    settings : mapping of str to str, optional
+        What was decided for the user: the setting, and what it became.
 
     Returns
     -------
@@ -69,55 +90,75 @@ def page(
     >>> html.splitlines()[0], "Two cliques" in html
     ('<!DOCTYPE html>', True)
     """
-    H = as_memberships(H, A.n if isinstance(A, MatrixPicture) else None)
-    label = memberships.labels(H)
-    called = checked_names(names, len(H))
-    picture, drawing, why_not = _pictures(A, H, called)
-    sets = memberships.overlapping_sets(H, 0.5)
-    style = _file("page.css") + _colours(H.shape[1])
-    script = _file("page.js")
+    members = as_members(H, A.n if isinstance(A, MatrixPicture) else None)
+    called = checked_names(names, members.n)
+    words = checked_topics(topics, members.r)
+    belong = members.sets() if sets is None else sets
+    style, script = _file("page.css") + _colours(members.r), _file("page.js")
     return Template(_file("page.html")).substitute(
         policy=_policy(style, script),
         style=style,
         script=script,
         title=escape(clean(title)),
-        summary=_summary(label, H.shape[1]),
+        summary=_summary(members),
+        rule=HALF if sets is None else "that belong to it as well as to their own cluster",
+        clusters=clusters(members, belong, called, words),
+        choice=choice_card(choice),
+        pictures=_pictures(A, members, called, picture),
+        overlap=overlap(members, belong, called),
+        chooser=chooser(members),
+        left_out=left_out(members),
+        items=items(members, called, words),
+        settings=_settings(settings),
         facts=_facts(facts),
-        curve=_curve(history, restarts),
-        matrix=heat_map(
-            picture, shades(picture.values), "The similarities, sorted by cluster", "item"
-        ),
-        legend=legend(picture.values),
-        pixels=_pixels(picture),
-        graph=drawing,
-        undrawn=why_not,
-        clusters=clusters(H, label, sets, called),
-        overlap=overlap(H, sets, called),
-        choices=_choices(label, H.shape[1]),
-        items=_items(H, label, called),
+        curve=convergence(history, restarts),
     )
 
 
-def _pictures(A: Any, H: Array, names: list[str]) -> tuple[MatrixPicture, str, str]:
-    """Return the picture of the matrix, and the drawing of the graph or why there is none."""
+def _pictures(A: Any, members: Members, names: list[str], picture: MatrixPicture | None) -> str:
+    """Return the matrix and the graph, as far as they can be read."""
+    if members.r > MOST_CLUSTERS:
+        missing = f"more than {MOST_CLUSTERS} clusters cannot be seen in a picture of the matrix"
+        return _fill("matrix.html", content=f'<p class="note">Not drawn: {missing}.</p>')
     if isinstance(A, MatrixPicture):
-        return A, "", ""
+        return _fill("matrix.html", content=_matrix(A))
     S = as_similarity(A)
-    picture = matrix_picture(S, H)
+    if S.n != members.n:
+        raise ValueError(f"A is of {S.n} items, but H has {members.n} rows.")
+    shown = picture or matrix_picture(S, members)
     pairs = readable_links(S)
     if isinstance(pairs, str):
-        return picture, "", f'<p class="note">The graph is not drawn: {pairs}.</p>'
-    shown = count(len(pairs[0]), "link")
-    if np.nanmin(picture.values) < 0:
-        shown += "; negative similarities are not drawn"
-    drawing = graph(pairs, H, names)
-    return picture, Template(_file("graph.html")).substitute(graph=drawing, links=shown), ""
+        note = f'<p class="note">The graph is not drawn: {pairs}.</p>'
+        return _fill("matrix.html", content=_matrix(shown) + note)
+    links = count(len(pairs[0]), "link")
+    if has_negative(shown.values):
+        links += "; negative similarities are not drawn"
+    drawn = _fill("graph.html", graph=graph(pairs, members, names), links=links)
+    return _fill("matrix.html", content=_matrix(shown)) + drawn
 
 
-def _summary(label: Array, r: int) -> str:
-    nobody = int(np.sum(label < 0))
-    parts = [count(len(label), "item"), count(r, "cluster")]
+def _matrix(picture: MatrixPicture) -> str:
+    p = len(picture.values)
+    pixels = f"One pixel is the mean over about {(picture.n / p) ** 2:,.0f} pairs of items."
+    if p == picture.n:
+        pixels = "One pixel is one pair of items."
+    label = "The similarities, sorted by cluster"
+    return (
+        f'<p class="note">In each cluster the strongest member comes first. {pixels}</p>'
+        f"{heat_map(picture, shades(picture.values), label, 'item')}{legend(picture.values)}"
+    )
+
+
+def _summary(members: Members) -> str:
+    nobody = int(np.sum(members.label < 0))
+    parts = [count(members.n, "item"), count(members.r, "cluster")]
     return ", ".join(parts) + (f", {nobody:,} unassigned" if nobody else "")
+
+
+def _settings(settings: Mapping[str, str] | None) -> str:
+    if not settings:
+        return ""
+    return f"<h3>Decided from the input</h3>{_facts(settings)}<h3>The run</h3>"
 
 
 def _facts(facts: Mapping[str, str]) -> str:
@@ -128,54 +169,9 @@ def _facts(facts: Mapping[str, str]) -> str:
     return f'<dl class="facts">{"".join(rows)}</dl>'
 
 
-def _curve(history: ArrayLike, restarts: Sequence[int]) -> str:
-    values = np.asarray(history, dtype=np.float64).ravel()
-    if not (values.size and np.isfinite(values).all()):
-        return '<p class="muted">No history was kept.</p>'
-    note = '<p class="note"><span class="ring"></span> accepted column restart</p>'
-    return curve(values, restarts) + (note if len(restarts) else "")
-
-
-def _pixels(picture: MatrixPicture) -> str:
-    p = len(picture.values)
-    if p == picture.n:
-        return "One pixel is one pair of items."
-    return f"One pixel is the mean over about {(picture.n / p) ** 2:,.0f} pairs of items."
-
-
-def _choices(label: Array, r: int) -> str:
-    options = [f'<option value="{l}">cluster {l}</option>' for l in range(r)]
-    if (label < 0).any():
-        options.append('<option value="-1">unassigned</option>')
-    return "".join(options)
-
-
-def _items(H: Array, label: Array, names: list[str]) -> str:
-    """Return the items as JSON: flat arrays, and only the largest memberships of each."""
-    k = min(TOP, H.shape[1])
-    top = np.argpartition(-H, k - 1, axis=1)[:, :k]
-    largest_first = np.argsort(-np.take_along_axis(H, top, axis=1), axis=1, kind="stable")
-    top = np.take_along_axis(top, largest_first, axis=1)
-    values = np.take_along_axis(H, top, axis=1)
-    own = memberships.strength(H)[np.arange(len(H)), np.maximum(label, 0)]
-    others = np.maximum(0, np.count_nonzero(H, axis=1) - k)
-    rest = np.where(others > 0, H.sum(axis=1) - values.sum(axis=1), 0)
-    return to_json(
-        {
-            "names": names,
-            "cluster": label.tolist(),
-            "strength": [round(x, 3) for x in own.tolist()],
-            "k": k,
-            "top": top.ravel().tolist(),
-            "values": [float(f"{x:.3g}") for x in values.ravel().tolist()],
-            "others": others.tolist(),
-            "rest": [float(f"{x:.3g}") for x in rest.tolist()],
-        }
-    )
-
-
 def _colours(r: int) -> str:
-    rules = "".join(f".c{l}{{--c:{colour}}}" for l, colour in enumerate(palette(r)))
+    colours = palette(min(r, DISTINCT))
+    rules = "".join(f".c{l}{{--c:{colour}}}" for l, colour in enumerate(colours))
     return f"\n:root{{--plus:{POSITIVE};--minus:{NEGATIVE}}}.cx{{--c:{NOBODY}}}{rules}\n"
 
 
@@ -190,6 +186,10 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _fill(name: str, **parts: str) -> str:
+    return Template(_file(name)).substitute(parts)
 
 
 def _file(name: str) -> str:

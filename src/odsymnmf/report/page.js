@@ -21,19 +21,27 @@ function nameRanks() {
   return ranks;
 }
 
-// The unassigned are always last.
-const place = (i) => (items.cluster[i] < 0 ? Infinity : items.cluster[i]);
-const inCluster = (i, j) => items.values[j * items.k] - items.values[i * items.k] || i - j;
+// The items come cluster after cluster, the strongest first, and those of none last.
+const clusterOf = new Int32Array(n).fill(-1);
+const start = new Uint32Array(n + 1);
+{
+  let i = 0;
+  items.sizes.forEach((size, l) => { clusterOf.fill(l, i, i + size); i += size; });
+  for (i = 0; i < n; i++) start[i + 1] = start[i] + items.counts[i];
+}
+const many = items.totals.length > 0;
+const colour = (l) => (l < 0 ? "cx" : `c${l % items.colours}`);
+const strengthOf = (i) => (items.counts[i] ? items.percent[start[i]] : -1);
 const by = {
   name: () => { const rank = nameRanks(); return (i, j) => rank[i] - rank[j]; },
-  cluster: () => (i, j) => (place(i) === place(j) ? 0 : place(i) - place(j)),
-  strength: () => (i, j) => items.strength[i] - items.strength[j],
+  cluster: () => (i, j) => (clusterOf[i] === clusterOf[j] ? 0 : i - j),
+  strength: () => (i, j) => strengthOf(i) - strengthOf(j),
 };
 
 function sort() {
   const compare = by[state.key]();
   const sign = state.down ? -1 : 1;
-  order = order.sort((i, j) => sign * compare(i, j) || inCluster(i, j));
+  order = order.sort((i, j) => sign * compare(i, j) || i - j);
   for (const button of document.querySelectorAll("[data-sort]")) {
     const chosen = button.dataset.sort === state.key;
     const way = state.down ? "descending" : "ascending";
@@ -41,13 +49,35 @@ function sort() {
   }
 }
 
+// Among very many clusters, one that was asked for shows its shared items too, behind its own.
+function inCluster(i, l) {
+  if (clusterOf[i] === l) return true;
+  return many && l >= 0 && items.top.slice(start[i], start[i + 1]).includes(l);
+}
+
+function describe(l) {
+  const note = find("cluster-note");
+  note.hidden = !(many && l !== null);
+  if (note.hidden) return;
+  if (l < 0 || !Number.isInteger(l) || l >= items.totals.length) {
+    note.textContent = l === -1 ? "Items of no cluster." : "There is no such cluster.";
+    return;
+  }
+  const size = items.totals[l].toLocaleString("en");
+  const words = items.words.length ? `. Top words: ${items.words[l].join(", ")}` : "";
+  note.textContent = `Cluster ${l}: ${size} ${size === "1" ? "item" : "items"}${words}`;
+}
+
 function filter() {
   const query = find("query").value.trim().toLowerCase();
-  const cluster = find("cluster").value;
-  const wanted = (i) =>
-    (cluster === "" || items.cluster[i] === Number(cluster)) && lowered[i].includes(query);
-  state.shown = order.filter(wanted);
+  const value = find("cluster").value;
+  const l = value === "" ? null : Number(value);
+  state.shown = order.filter((i) => (l === null || inCluster(i, l)) && lowered[i].includes(query));
+  if (many && l !== null) {
+    state.shown.sort((i, j) => (clusterOf[j] === l) - (clusterOf[i] === l));
+  }
   state.start = 0;
+  describe(l);
   render();
 }
 
@@ -62,18 +92,18 @@ function memberships(i) {
   const cell = element("td", "parts");
   const bar = element("span", "stack");
   const words = element("span", "words");
-  for (let t = i * items.k; t < (i + 1) * items.k && items.values[t] > 0; t++) {
-    const part = element("span", `c${items.top[t]}`);
-    part.style.flexGrow = items.values[t] / items.values[i * items.k];
+  let rest = 100;
+  const add = (className, percent, text) => {
+    const part = element("span", className);
+    part.style.flexGrow = percent;
     bar.append(part);
-    words.append(element("span", "value", `${items.top[t]}: ${items.values[t]}`));
+    words.append(element("span", "value", text));
+  };
+  for (let t = start[i]; t < start[i + 1]; t++) {
+    add(colour(items.top[t]), items.percent[t], `${items.top[t]}: ${items.percent[t]} %`);
+    rest -= items.percent[t];
   }
-  if (items.others[i]) {
-    const rest = element("span", "cx");
-    rest.style.flexGrow = items.rest[i] / items.values[i * items.k];
-    bar.append(rest);
-    words.append(element("span", "value", `and ${items.others[i]} more`));
-  }
+  if (items.others[i]) add("cx", Math.max(rest, 0), `and ${items.others[i]} more`);
   bar.setAttribute("aria-hidden", "true");
   if (words.hasChildNodes()) cell.append(bar, words);
   else cell.append(element("span", "muted", "none"));
@@ -86,12 +116,10 @@ function row(i) {
   name.scope = "row";
   name.append(element("bdi", "", items.names[i]));
   name.title = items.names[i];  // long ones are cut
+  const l = clusterOf[i];
   const cluster = element("td");
-  const nobody = items.cluster[i] < 0;
-  cluster.append(nobody
-    ? element("span", "chip cx", "none")
-    : element("span", `chip c${items.cluster[i]}`, items.cluster[i]));
-  const strength = element("td", "num", nobody ? "" : items.strength[i].toFixed(2));
+  cluster.append(element("span", `chip ${colour(l)}`, l < 0 ? "none" : l));
+  const strength = element("td", "num", l < 0 ? "" : `${strengthOf(i)} %`);
   line.append(name, cluster, strength, memberships(i));
   return line;
 }
@@ -132,7 +160,7 @@ for (const button of document.querySelectorAll(".pick")) {
   });
 }
 find("query").addEventListener("input", filter);
-find("cluster").addEventListener("change", filter);
+find("cluster").addEventListener(many ? "input" : "change", filter);
 find("query").form.addEventListener("submit", (event) => event.preventDefault());
 find("back").addEventListener("click", () => turn(-1));
 find("forth").addEventListener("click", () => turn(1));

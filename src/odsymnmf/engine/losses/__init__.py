@@ -76,6 +76,6 @@ def make_loss(
     if (name, diagonal) not in REGISTRY:
         able = " or ".join(f'loss="{n}"' for n, d in REGISTRY if d == diagonal)
         raise ValueError(f'loss="{name}" cannot fit the diagonal; use diagonal="ignore" or {able}.')
-    if not isinstance(l1_ratio, Real) or not 0 <= l1_ratio <= 1:
+    if not isinstance(l1_ratio, Real) or not 0 <= float(l1_ratio) <= 1:
         raise ValueError(f"l1_ratio must be a number from 0 to 1; got {l1_ratio!r}.")
     return REGISTRY[name, diagonal](A, upper, float(l1_ratio))

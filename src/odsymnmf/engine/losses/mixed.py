@@ -118,7 +118,8 @@ class Mixed:
         if exceptions is None:
             total *= w0
         top = float(H.max(initial=0.0))
-        return Decreases(*total.tolist(), furthest / top if top > 0 else furthest)
+        violation = furthest / top if top > 0 else furthest
+        return Decreases(float(total[0]), float(total[1]), violation)
 
     def tidy(self, H: Array) -> None:
         """Clear columns with one entry, balance those with two."""

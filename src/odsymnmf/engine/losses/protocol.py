@@ -71,7 +71,10 @@ class Loss(Protocol):
     relative: ClassVar[bool]
     A: Similarity
     upper: float
-    scales: Scales
+
+    @property
+    def scales(self) -> Scales:
+        """f = l1 f_1 + l2 f_2."""
 
     def objective(self, H: Array) -> float:
         """Return f(H)."""

@@ -14,9 +14,17 @@ POSITIVE, NEGATIVE, NOBODY = "#2f62d9", "#d9622b", "#8a8f98"
 FIRST = ["#3b6fd4", "#d2691e", "#2e9e6b", "#b0409c", "#a9851c", "#d6455d", "#2793ab", "#7a5fd0"]
 
 
+DISTINCT = 200
+
+
 @cache
 def palette(r: int) -> tuple[str, ...]:
-    """Return r colours as "#rrggbb"; those of a smaller r are the first of them."""
+    """Return r colours as "#rrggbb"; those of a smaller r are the first of them.
+
+    Beyond `DISTINCT` they begin again: more cannot be told apart.
+    """
+    if r > DISTINCT:
+        return tuple(palette(DISTINCT)[l % DISTINCT] for l in range(r))
     colours = FIRST[:r]
     candidates = _candidates()
     distance = np.full(len(candidates), np.inf)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf.report._picture import cluster_order
-from odsymnmf.similarity import Similarity
+from odsymnmf.drawing.members import Members
+from odsymnmf.problem import Similarity
 
 Array = NDArray[Any]
 Links = tuple[Array, Array, Array]
@@ -33,12 +33,12 @@ def links(A: Similarity) -> Links:
     return i, j, value
 
 
-def layout(pairs: Links, H: Array, seed: int = 0) -> Array:
+def layout(pairs: Links, members: Members, seed: int = 0) -> Array:
     """Return a point in the square from -1 to 1 for every item: links pull, all items push.
 
     The items begin on a ring, cluster after cluster, so that few need to pass through others.
     """
-    n = len(H)
+    n = members.n
     if n > MOST_ITEMS:
         raise ValueError(
             f"a drawing of {n} items would be unreadable ({MOST_ITEMS} is the limit); "
@@ -54,7 +54,7 @@ def layout(pairs: Links, H: Array, seed: int = 0) -> Array:
     # Neighbours of like mass come to rest about this far apart.
     apart = 2 / np.sqrt(n)
     angle = np.empty(n)
-    angle[cluster_order(H)[0]] = np.linspace(0, 2 * np.pi, n, endpoint=False)
+    angle[members.order] = np.linspace(0, 2 * np.pi, n, endpoint=False)
     points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     points *= np.random.default_rng(seed).uniform(0.5, 1, (n, 1))
     for step in range(STEPS):

@@ -1,12 +1,9 @@
-"""Names and numbers as text that is safe to put into a page."""
+"""Names and numbers as text that can be shown anywhere."""
 
-import html
-import json
 from collections.abc import Sequence
 from typing import Any
 
 LONGEST_NAME = 300
-LONGEST_IN_LINE = 60
 # Signs that turn the writing around: they could make "gnp.exe" look like "exe.png".
 TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
@@ -20,9 +17,9 @@ def checked_names(names: Sequence[Any] | None, n: int) -> list[str]:
     return [clean(str(name)) for name in names]
 
 
-def clean(text: str) -> str:
+def clean(text: str, most: int = LONGEST_NAME) -> str:
     """Return text that any browser and encoding can show: no lone surrogates, no control signs."""
-    text = shortened(text, LONGEST_NAME)
+    text = shortened(text, most)
     text = text.encode("utf-8", "replace").decode("utf-8")
     if not text.isprintable():
         text = "".join(" " if c < " " or "\x7f" <= c <= "\x9f" else c for c in text)
@@ -33,22 +30,6 @@ def clean(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def escape(text: object) -> str:
-    """Return text for use between tags and inside quoted attributes."""
-    return html.escape(str(text), quote=True)
-
-
-def bdi(text: str) -> str:
-    """Return a name for running text: not too long, and its direction of writing kept inside."""
-    return f"<bdi>{escape(shortened(text, LONGEST_IN_LINE))}</bdi>"
-
-
-def to_json(value: Any) -> str:
-    """Return JSON for a script element: nothing in it can end the element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
 
 
 def number(x: float) -> str:

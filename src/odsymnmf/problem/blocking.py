@@ -1,0 +1,53 @@
+"""Rows and blocks of rows, without the diagonal."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array
+
+# Entries that a block of computed rows may hold.
+BLOCK_ENTRIES = 2**22
+
+
+def without_diagonal(A: Array, rows: slice) -> Array:
+    """Return a copy of rows of A, with zeros on the diagonal."""
+    return cleared(A[rows].copy(), np.arange(rows.start, rows.stop))
+
+
+def cleared(rows: Array, items: Array) -> Array:
+    """Clear the items' own entries in their rows."""
+    rows[np.arange(len(rows)), items] = 0
+    return rows
+
+
+def full_csr(block: Array, items: Array) -> Any:
+    """Return freshly computed full rows in CSR form, with the items' own entries cleared."""
+    from odsymnmf.kernels.l1 import Rows
+
+    B, n = block.shape
+    data = np.ascontiguousarray(cleared(block, items)).ravel()
+    indices = np.tile(np.arange(n, dtype=np.int32), B)
+    return Rows(np.arange(B), np.arange(B + 1) * n, indices, data)
+
+
+def full_weights(A: Any, items: Array) -> Array | None:
+    return None if A.weights.pattern is None else A.weights.of(items, A.n).ravel()
+
+
+def row_squares(X: Any) -> Array:
+    """Return |x_i|^2 for each row of X."""
+    if sparse.issparse(X):
+        squares = X.data.astype(np.float64) ** 2
+        items = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(items, weights=squares, minlength=X.shape[0])
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def scaled_rows(X: Any, s: Array) -> Any:
+    """Return X with row i multiplied by s_i."""
+    if not sparse.issparse(X):
+        return X * s[:, None]
+    data = X.data * np.repeat(s, np.diff(X.indptr))
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)

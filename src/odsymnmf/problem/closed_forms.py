@@ -1,0 +1,82 @@
+"""Sums over all pairs from what is stored, and pair by pair where these would cancel."""
+
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array, blocks
+from odsymnmf.problem import blocking
+from odsymnmf.problem.blocking import cleared, row_squares
+
+# Where less than this share of the terms is left, a sum is made again, pair by pair.
+CANCELLED = 1e-8
+# Multiply-adds beyond which that would take too long.
+TOO_MANY = 1e13
+
+
+def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
+    """Return the value of a closed form, or the same pair by pair where its terms cancel."""
+    if value < CANCELLED * terms and float(A.n) ** 2 * H.shape[1] <= TOO_MANY:
+        return pairwise_error(A, H)
+    return 0.0 if value < 0.0 else value
+
+
+def pairwise_error(A: Any, H: Array) -> float:
+    """Return sum_{i != j} (A_ij - h_i . h_j)^2, pair by pair."""
+    H, total = H.astype(np.float64, copy=False), 0.0
+    for b in blocks(A.n, max(1, min(512, blocking.BLOCK_ENTRIES // A.n))):
+        items = np.arange(b.start, b.stop)
+        residual = A.full_rows(items)
+        residual -= cleared(H[b] @ H.T, items)
+        total += float(np.einsum("ij,ij->", residual, residual))
+    return total
+
+
+def weighted_product(A: Any, V: Array) -> Array:
+    """Return sum_{j != i} w_ij A_ij V_j, the product with what every pair weighs."""
+    if A.weights.pattern is None:
+        return A.product(V)
+    total: Array = A.weights.background * A.product(V) + A.weights.correction @ V
+    return total
+
+
+def explained(A: Any, H: Array) -> tuple[float, float]:
+    """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
+    H64 = H.astype(np.float64, copy=False)
+    inner = float(np.einsum("ij,ij->", H64, weighted_product(A, H), dtype=np.float64))
+    squares = pair_squares(H64)
+    if A.weights.pattern is not None:
+        from odsymnmf import kernels
+
+        P = A.weights.pattern
+        listed = kernels.weights.squares(P.indptr, P.indices, P.data, H64)
+        squares = A.weights.background * squares + listed
+    return inner, squares
+
+
+def pair_squares(X: Array) -> float:
+    """Return sum_{i != j} (x_i . x_j)^2 of the rows of X: |X^T X|_F^2 - sum_i |x_i|^4.
+
+    Where that would cancel, |x_i|^4 is left out from the beginning: block by block, pair by pair
+    or through D = sum of x_i x_i^T over the rows before, whichever costs less. (einsum, because
+    BLAS would add up long vectors in as many parts as it has threads.)
+    """
+    n, m = X.shape
+    X = X.astype(np.float64, copy=False)
+    if m < n:
+        everything, own_squares = np.sum((X.T @ X) ** 2), np.sum(row_squares(X) ** 2)
+        if 2.0 * own_squares <= everything:
+            return float(everything - own_squares)
+    total, D = 0.0, np.zeros((m, m) if m < n else 0)
+    for b in blocks(n, 128):
+        Y = X[b]
+        own = Y @ Y.T
+        np.fill_diagonal(own, 0)
+        if m < n:
+            square = Y.T @ Y
+            total += 2.0 * float(np.einsum("ij,ij->", D, square))
+            D += square
+        else:
+            total += 2.0 * float(np.sum((Y @ X[: b.start].T) ** 2))
+        total += float(np.einsum("ij,ij->", own, own))
+    return total

@@ -1,0 +1,118 @@
+"""Similarities stored in full."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array, blocks
+from odsymnmf.problem import blocking
+from odsymnmf.problem.blocking import cleared, full_csr, full_weights, without_diagonal
+from odsymnmf.problem.closed_forms import pairwise_error
+from odsymnmf.problem.following import BLOCK, Streaming, block_product, square
+from odsymnmf.problem.picks import ProductPicks
+from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A stored in full; its diagonal may hold anything."""
+
+    A: Array
+    weights: Weights = ORDINARY
+
+    @property
+    def n(self) -> int:
+        return len(self.A)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.A.dtype
+
+    @property
+    def diagonal(self) -> Array:
+        return np.diagonal(self.A)
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest off-diagonal entry, at least 0."""
+        return max(float(without_diagonal(self.A, b).max()) for b in blocks(self.n, 256))
+
+    @cached_property
+    def energy(self) -> float:
+        """sum_{i != j} A_ij^2"""
+        pieces = (without_diagonal(self.A, b).astype(np.float64) for b in blocks(self.n, 256))
+        return float(sum(np.vdot(piece, piece) for piece in pieces))
+
+    @property
+    def stored(self) -> int | None:
+        """How many pairs i < j are stored, None if all are."""
+        return None
+
+    def product(self, V: Array) -> Array:
+        """Return A @ V with the diagonal of A left out."""
+        pieces = (block_product(self.A, V, b, square(self.A, b)) for b in blocks(self.n, 512))
+        return np.concatenate(list(pieces))
+
+    def quadratic(self, h: Array) -> float:
+        """Return sum_{i != j} A_ij h_i h_j."""
+        return float(h @ self.product(h.astype(self.dtype, copy=False)))
+
+    def squared_error(self, H: Array) -> float:
+        """Return sum_{i != j} (A_ij - h_i . h_j)^2, pair by pair: nothing cancels."""
+        return pairwise_error(self, H)
+
+    def following(self, H: Array) -> Streaming:
+        """Return the products A @ H that follow changes of H."""
+        return Streaming(self.A)
+
+    def picks(self, own: float, H: Array, columns: int) -> ProductPicks:
+        """Return the scores of items that follow what is picked."""
+        return ProductPicks(self, own, H, columns)
+
+    def rows(self, items: Array) -> Any:
+        """Return the rows of the items in CSR form, without the diagonal."""
+        return full_csr(self.A[items], items)
+
+    def full_rows(self, items: Array) -> Array:
+        """Return a copy of the rows of the items, zeros on the diagonal, in float64."""
+        return cleared(self.A[items].astype(np.float64), items)
+
+    def row_weights(self, items: Array) -> Array | None:
+        """Return what the entries of ``rows(items)`` weigh, None if each weighs one."""
+        return full_weights(self, items)
+
+    @property
+    def rounding(self) -> Any:
+        """What cancels in a product for each item: nothing here."""
+        return 0.0
+
+    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
+        """Cut the first ``count`` items (all, if None) into pieces whose rows can be held."""
+        return blocks(self.n if count is None else count, max(1, blocking.BLOCK_ENTRIES // self.n))
+
+    def blas_work(self, r: int) -> int:
+        """Multiply-adds of the products that a sweep leaves to BLAS."""
+        return BLOCK * self.n * r
+
+    def reweighted(self, weights: Weights) -> "Dense":
+        return Dense(self.A, weights)
+
+    def scaled_by(self, s: Array) -> "Dense":
+        """Return the similarities s_i A_ij s_j."""
+        s = s.astype(self.dtype)
+        with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
+            return Dense(self.A * s[:, None] * s, scaled_weights(self.weights, s))
+
+    def group_sums(self, group: Array, count: int) -> Array:
+        """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(count))
+        sums = np.zeros((count, count))
+        for b in self.item_blocks():  # rows into groups, then their columns: no sorted copy of A
+            items = order[b]
+            piece = self.full_rows(items)[:, order]
+            np.add.at(sums, group[items], np.add.reduceat(piece, starts, axis=1))
+        return sums

@@ -1,0 +1,135 @@
+"""Similarities that are products of features, never formed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array, blocks
+from odsymnmf.problem import blocking
+from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squares, scaled_rows
+from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
+from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums
+from odsymnmf.problem.picks import ProductPicks
+from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
+
+
+@dataclass(frozen=True)
+class Gram:
+    """A = X X^T, given by X (n items x m features, CSR or dense); A is never formed."""
+
+    X: Any
+    weights: Weights = ORDINARY
+
+    @property
+    def n(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.X.dtype
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """|x_i|^2"""
+        return row_squares(self.X)
+
+    @cached_property
+    def largest(self) -> float:
+        """A bound on the off-diagonal entries: the largest |x_i|^2."""
+        return float(self.diagonal.max())
+
+    @cached_property
+    def energy(self) -> float:
+        """sum_{i != j} A_ij^2; of a sparse X from |X X^T|_F = |X^T X|_F, the cheaper, in pieces."""
+        X = self.X
+        if not sparse.issparse(X):
+            return pair_squares(X)
+        Y = X.T.tocsr()
+        if np.sum(np.diff(X.indptr) ** 2.0) > np.sum(np.diff(Y.indptr) ** 2.0):
+            X, Y = Y, X
+        pieces = ((Y[b] @ X).data for b in blocks(Y.shape[0], 1024))
+        total = sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces)
+        return float(max(0.0, total - np.sum(np.square(self.diagonal, dtype=np.float64))))
+
+    @property
+    def stored(self) -> int | None:
+        """How many pairs i < j are stored, None if all are."""
+        return None
+
+    def product(self, V: Array) -> Array:
+        """Return A @ V with the diagonal of A left out."""
+        own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
+        result: Array = self.X @ (self.X.T @ V) - own * V
+        return result
+
+    def quadratic(self, h: Array) -> float:
+        """Return sum_{i != j} A_ij h_i h_j; in single precision, the diagonal would drown it."""
+        return float(h @ self.product(h))
+
+    def squared_error(self, H: Array) -> float:
+        """Return sum_{i != j} (A_ij - h_i . h_j)^2 as |A|^2 - 2 <A, H H^T> + |H H^T|^2."""
+        H = H.astype(np.float64, copy=False)
+        inner = float(np.einsum("ij,ij->", H, self.product(H)))
+        squares = pair_squares(H)
+        value = self.energy - 2.0 * inner + squares
+        return unless_cancelled(self, H, value, self.energy + squares)
+
+    def following(self, H: Array) -> FeatureSums:
+        """Return the products A @ H that follow changes of H."""
+        kind = FeatureSums if sparse.issparse(self.X) else FeatureBlocks
+        return kind(self.X, self.diagonal, H)
+
+    def picks(self, own: float, H: Array, columns: int) -> ProductPicks:
+        """Return the scores of items that follow what is picked."""
+        return ProductPicks(self, own, H, columns)
+
+    def rows(self, items: Array) -> Any:
+        """Return the rows of the items in CSR form, without the diagonal."""
+        block = self.X[items] @ self.X.T
+        return full_csr(block.toarray() if sparse.issparse(block) else block, items)
+
+    def full_rows(self, items: Array) -> Array:
+        """Return the rows of the items, zeros on the diagonal, in float64."""
+        block = self.X[items].astype(np.float64) @ self.X.T
+        return cleared(block.toarray() if sparse.issparse(block) else block, items)
+
+    def row_weights(self, items: Array) -> Array | None:
+        """Return what the entries of ``rows(items)`` weigh, None if each weighs one."""
+        return full_weights(self, items)
+
+    @property
+    def rounding(self) -> Any:
+        """What cancels in a product for each item: |x_i|^2."""
+        return self.diagonal
+
+    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
+        """Cut the first ``count`` items (all, if None) into pieces whose rows can be held."""
+        return blocks(self.n if count is None else count, max(1, blocking.BLOCK_ENTRIES // self.n))
+
+    def blas_work(self, r: int) -> int:
+        """Multiply-adds of the products that a sweep leaves to BLAS."""
+        return 0 if sparse.issparse(self.X) else BLOCK * int(self.X.shape[1]) * r
+
+    def reweighted(self, weights: Weights) -> "Gram":
+        return Gram(self.X, weights)
+
+    def scaled_by(self, s: Array) -> "Gram":
+        """Return the similarities s_i A_ij s_j."""
+        s = s.astype(self.dtype)
+        return Gram(scaled_rows(self.X, s), scaled_weights(self.weights, s))
+
+    def group_sums(self, group: Array, count: int) -> Array:
+        """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h.
+
+        With the rows of X summed per group, Y: Y Y^T less what items have with themselves.
+        """
+        pick = sparse.csr_array((np.ones(self.n), (group, np.arange(self.n))), (count, self.n))
+        Y = pick @ self.X
+        product = Y @ Y.T
+        sums = product.toarray() if sparse.issparse(product) else np.asarray(product)
+        sums[np.diag_indices(count)] -= np.bincount(group, self.diagonal, minlength=count)
+        return sums

@@ -1,0 +1,136 @@
+"""Similarities of which most are zero and not stored."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array, blocks
+from odsymnmf.problem import blocking
+from odsymnmf.problem.blocking import scaled_rows
+from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
+from odsymnmf.problem.following import Neighbouring
+from odsymnmf.problem.picks import NeighbourPicks
+from odsymnmf.problem.weights import ORDINARY, Weights, looked_up, scaled_weights
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A in CSR form: sorted, no duplicates, no zeros, no diagonal (that is kept apart)."""
+
+    A: sparse.csr_array
+    diagonal: Array
+    weights: Weights = ORDINARY
+
+    @property
+    def n(self) -> int:
+        return int(self.A.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.A.dtype
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest off-diagonal entry, at least 0."""
+        return float(self.A.data.max(initial=0.0))
+
+    @cached_property
+    def energy(self) -> float:
+        """sum_{i != j} A_ij^2"""
+        pieces = (
+            self.A.data[b].astype(np.float64) for b in blocks(self.A.nnz, blocking.BLOCK_ENTRIES)
+        )
+        return float(sum(np.sum(piece**2) for piece in pieces))
+
+    @property
+    def stored(self) -> int | None:
+        """How many pairs i < j are stored, None if all are."""
+        return self.A.nnz // 2
+
+    def product(self, V: Array) -> Array:
+        """Return A @ V with the diagonal of A left out."""
+        return self.A @ V
+
+    def quadratic(self, h: Array) -> float:
+        """Return sum_{i != j} A_ij h_i h_j."""
+        return float(h @ self.product(h.astype(self.dtype, copy=False)))
+
+    def squared_error(self, H: Array) -> float:
+        """Return sum_{i != j} (A_ij - h_i . h_j)^2.
+
+        With p_ij = h_i . h_j that is sum of p^2 over all pairs plus (A - p)^2 - p^2 over the stored
+        ones.
+        """
+        from odsymnmf import kernels
+
+        everywhere = pair_squares(H)
+        stored, squares = kernels.pairs.stored_squares(
+            self.A.indptr, self.A.indices, self.A.data, H
+        )
+        return unless_cancelled(self, H, everywhere + stored - squares, everywhere + stored)
+
+    def following(self, H: Array) -> Neighbouring:
+        """Return the products A @ H that follow changes of H."""
+        return Neighbouring(self.A)
+
+    def picks(self, own: float, H: Array, columns: int) -> NeighbourPicks:
+        """Return the scores of items that follow what is picked."""
+        return NeighbourPicks(self.A, own, H, columns)
+
+    def rows(self, items: Array) -> Any:
+        """Return the rows of the items in CSR form, without the diagonal."""
+        from odsymnmf.kernels.l1 import Rows
+
+        return Rows(items, self.A.indptr, self.A.indices, self.A.data)
+
+    def full_rows(self, items: Array) -> Array:
+        """Return the rows of the items, zeros on the diagonal, in float64."""
+        return self.A[items].toarray().astype(np.float64)
+
+    @cached_property
+    def _stored_weights(self) -> Array | None:
+        P = self.weights.pattern
+        if P is None:
+            return None
+        return self.weights.background + looked_up(self.A, P, missing=0.0)
+
+    def row_weights(self, items: Array) -> Array | None:
+        """Return what the entries of ``rows(items)`` weigh, None if each weighs one."""
+        return self._stored_weights
+
+    @property
+    def rounding(self) -> Any:
+        """What cancels in a product for each item: nothing here."""
+        return 0.0
+
+    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
+        """Cut the first ``count`` items (all, if None) into pieces whose rows can be held."""
+        per_row = max(1, self.A.nnz // self.n)
+        return blocks(self.n if count is None else count, max(1, blocking.BLOCK_ENTRIES // per_row))
+
+    def blas_work(self, r: int) -> int:
+        """Multiply-adds of the products that a sweep leaves to BLAS."""
+        return 0
+
+    def reweighted(self, weights: Weights) -> "Sparse":
+        return Sparse(self.A, self.diagonal, weights)
+
+    def scaled_by(self, s: Array) -> "Sparse":
+        """Return the similarities s_i A_ij s_j."""
+        s = s.astype(self.dtype)
+        rows = scaled_rows(self.A, s)
+        rows.data *= s[rows.indices]
+        return Sparse(rows, self.diagonal * s**2, scaled_weights(self.weights, s))
+
+    def group_sums(self, group: Array, count: int) -> Array:
+        """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""
+        rows = np.repeat(group.astype(np.int32), np.diff(self.A.indptr))
+        sums = np.zeros(count * count)
+        for b in blocks(self.A.nnz, blocking.BLOCK_ENTRIES):
+            places = rows[b].astype(np.intp) * count + group[self.A.indices[b]]
+            sums += np.bincount(places, weights=self.A.data[b], minlength=count * count)
+        return sums.reshape(count, count)
