@@ -1,4 +1,4 @@
-"""How close memberships and labels come to a known truth."""
+"""Memberships and labels against a known truth."""
 
 from collections.abc import Hashable, Iterable
 
@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-__all__ = ["label_accuracy", "membership_accuracy", "scores"]
 
 UNKNOWN = -1
 
