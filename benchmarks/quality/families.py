@@ -19,6 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.quality import graphs
 
 CHOOSE, REPORT = "choose", "report"
+# The families whose problems are graphs without negative links.
+GRAPHS = ["real", "lfr", "planted", "points", "overlapping"]
 
 
 class Problem(NamedTuple):
@@ -35,7 +37,7 @@ def real(data: Path, name: str) -> tuple[Any, Any]:
     return A, np.load(data / "graphs" / f"{name}_labels.npy")
 
 
-def documents(data: Path, name: str, most: int = 2500) -> tuple[Any, Any]:
+def documents(data: Path, name: str, most: int = 1200) -> tuple[Any, Any]:
     """Return tf-idf rows of unit length, shuffled (some files are sorted by class)."""
     X = sparse.csr_array(sparse.load_npz(data / "documents" / f"{name}.npz"))
     labels = np.load(data / "documents" / f"{name}_labels.npy")
