@@ -92,7 +92,7 @@ class Fits:
 
     def __init__(self, X: Any, family: str, most: int) -> None:
         self.setting = ours.default(family)
-        self.A = ours.scaled(X, family, self.setting.regular)
+        self.A = ours.scaled(X, family, self.setting.regular, self.setting.background)
         self.V = ours.eigenvectors(self.A, min(most, self.A.n - 1))
 
     def labels(self, r: int) -> Any:
