@@ -170,33 +170,31 @@ def main(data: Path | None, families: list[str] | None = None) -> None:
 def settings(data: Path | None, families: list[str] | None = None) -> None:
     """Print what was tried on the half that chooses."""
     warm_up()
-    chosen = [problem for problem in problems(data, families) if problem.half == CHOOSE]
-    rows = [
-        (p, scores(p, {str(setting): ours.named(p.family, setting) for setting in TRIED}))
-        for p in chosen
-    ]
-    kinds = unique(p.family for p in chosen)
+    chosen = [(p, *p.make()) for p in problems(data, families) if p.half == CHOOSE]
+    kinds = unique(p.family for p, _, _ in chosen)
+    spent: list[float] = []
+
+    def rows() -> Iterator[list[str]]:
+        for setting in TRIED:
+            found = [(p, score(p, X, z, ours.named(p.family, setting))) for p, X, z in chosen]
+            done = [(p.family, value) for p, value in found if value is not None]
+            spent.append(sum(value.seconds for _, value in done))
+            yield [
+                str(setting),
+                *(mean(value.nmi for family, value in done if family == kind) for kind in kinds),
+                mean(value.nmi for _, value in done),
+                f"{spent[-1] / spent[0]:.2f}",
+            ]
+
     table(
         f"Mean NMI on the half that chooses, {len(chosen)} problems",
         ["setting", *kinds, "all", "time / today's"],
-        [
-            (
-                name,
-                *(mean(row[name].nmi for p, row in rows if p.family == kind) for kind in kinds),
-                mean(row[name].nmi for _, row in rows),
-                f"{total(rows, name) / total(rows, str(ours.TODAY)):.2f}",
-            )
-            for name in map(str, TRIED)
-        ],
+        rows(),
     )
 
 
 def mean(values: Iterable[float]) -> str:
     return f"{np.mean(list(values)):.3f}"
-
-
-def total(rows: list[tuple[Problem, Row]], name: str) -> float:
-    return sum(row[name].seconds for _, row in rows)
 
 
 def command() -> None:
