@@ -30,7 +30,7 @@ def leiden(A: Any, r: int) -> Any:
 
 
 def leiden_with_r(A: Any, r: int, steps: int = 12) -> Any:
-    """Modularity with a resolution, halved in on until r clusters come out, or nearly r.
+    """Modularity with a resolution, halved in on from 1 until r clusters come out, or nearly r.
 
     Clusters of less than a tenth of the mean size (the crumbs of a graph in pieces) do not count.
     """
@@ -38,7 +38,7 @@ def leiden_with_r(A: Any, r: int, steps: int = 12) -> Any:
 
     graph, weights = _igraph(A)
     kind = leidenalg.RBConfigurationVertexPartition
-    low, high, best = 0.01, 64.0, (np.inf, None)
+    low, high, best = 1 / 64, 64.0, (np.inf, None)
     for _ in range(steps):
         resolution = np.sqrt(low * high)
         found = leidenalg.find_partition(
