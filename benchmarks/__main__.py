@@ -12,6 +12,8 @@ TABLES = [
     "peers",
     "self_similarity",
     "quality",
+    "overlaps",
+    "how_many",
     "restarts",
     "reading",
 ]

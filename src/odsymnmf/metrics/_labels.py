@@ -1,4 +1,4 @@
-"""How close memberships and labels come to a known truth."""
+"""Memberships and labels against a known truth."""
 
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -9,8 +9,6 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-__all__ = ["label_accuracy", "membership_accuracy", "scores"]
 
 UNKNOWN = -1
 # Rows of a table that are matched at a time, if nothing ties them to others.

@@ -1,0 +1,3 @@
+from benchmarks.quality import command
+
+command()
