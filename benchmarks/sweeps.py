@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from odsymnmf.losses import L1, L2
 
 from benchmarks import problems
 from benchmarks.compiled_paper import algorithm_1_and_3
 from benchmarks.timing import minima, seconds, table
 from odsymnmf import init
-from odsymnmf.losses import L1, L2
 from odsymnmf.similarity import as_similarity, cosine
 
 # Sweeps after a random start.
