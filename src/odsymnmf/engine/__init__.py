@@ -1,0 +1,1 @@
+"""The engine: losses, starts, sweeps and the loop over them."""
