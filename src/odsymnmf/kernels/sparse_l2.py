@@ -218,10 +218,10 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
             l = met[b]
             columns[c], g[c], a[c] = l, met_g[b], met_a[b]
             x[c] = own[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
-            root[c] = np.sqrt(max(D.peak[l], D.diagonal[l]))
             pos[l] = c
             if cancelled == 0:
                 exact[c] = -1
+            root[c] = np.sqrt(a[c] if exact[c] >= 0 else max(D.peak[l], D.diagonal[l]))
             size += root[c] * x[c]
             if own[c] != 0.0:
                 # the largest first: most q turn negative at the first look at D

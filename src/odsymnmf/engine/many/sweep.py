@@ -4,7 +4,7 @@
 `SparseL1` is f(H) = sum_{i != j} w_ij |A_ij - h_i . h_j|. Both know A as plain arrays only.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,9 @@ BLOCK = 2**14
 SHARE = 0.03
 # Most candidates a row: an item is in few clusters, but a hub's neighbours are in many.
 CAP = 64
-# Sweeps after which D is made anew: it is far from its end in the first two.
-REFRESH_AFTER, REFRESH = 2, 10
+# D and the prices are made anew every so many sweeps, and once early: the first two sweeps change
+# most of H.
+REFRESH, EARLY = 10, 2
 
 
 class Swept(NamedTuple):
@@ -111,7 +112,7 @@ class SparseL2:
         self.A, self.H, self.E = A, H, E or exceptions(A)
         self.upper, self.share, self.cap, self.full_side = upper, share, cap, full_side
         self.price = np.full(H.n, -1.0 if share > 0 else 0.0)
-        self._due = 0  # sweeps until D is made anew
+        self._sweeps, self._worn = 0, False
 
     def objective(self) -> float:
         """f(H), without its price."""
@@ -135,12 +136,14 @@ class SparseL2:
 
     def sweep(self, progress: Progress | None = None) -> Swept:
         """Update every row of H once, in the order of the items."""
-        if self._due == 0:
+        regular = self._sweeps % REFRESH == 0
+        if regular:
             self.H.tidy()
-            first = not hasattr(self, "D")
+        if regular or self._sweeps == EARLY:
             self.refresh()
-            self._due = REFRESH_AFTER if first else REFRESH
-        self._due -= 1
+        elif self._worn:
+            self.refresh(prices=False)
+        self._sweeps += 1
         np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
         decrease = priced = violation = 0.0
         anew, done, n = 0, 0, self.H.n
@@ -160,8 +163,7 @@ class SparseL2:
             elif progress is not None:
                 progress(done)
         self.H.compact()
-        if anew > self.H.r:
-            self._due = 0  # many columns have shrunk: D has lost digits
+        self._worn = anew > self.H.r  # many columns have shrunk: D has lost digits
         return Swept(decrease, priced, violation)
 
     def _make_room(self, entries: int) -> None:
@@ -218,8 +220,3 @@ class SparseL1:
         self.H.compact()
         return Swept(decrease, decrease, violation)
 
-
-def row_blocks(n: int) -> Iterator[Array]:
-    """Yield the items in blocks, in their order."""
-    for begin in range(0, n, BLOCK):
-        yield np.arange(begin, min(begin + BLOCK, n))
