@@ -174,6 +174,31 @@ class Memberships:
         )
 
 
+def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> list[Array]:
+    """Return the items whose entry is at least ``fraction`` of their column's largest.
+
+    Columns with fewer than ``least`` such items are left out.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from odsymnmf.engine.many.memberships import column_sets
+    >>> H = sparse.csr_array([[1.0, 0.0], [0.9, 0.1], [0.1, 2.0]])
+    >>> [items.tolist() for items in column_sets(H)]
+    [[0, 1], [2]]
+    """
+    largest = np.zeros(H.shape[1])
+    np.maximum.at(largest, H.indices, H.data)
+    strong = (H.data >= fraction * largest[H.indices]) & (H.data > 0)
+    items = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))[strong]
+    columns = H.indices[strong]
+    order = np.argsort(columns, kind="stable")
+    if len(order) == 0:
+        return []
+    sets = np.split(items[order], np.flatnonzero(np.diff(columns[order])) + 1)
+    return [s for s in sets if len(s) >= least]
+
+
 def _heavier(first: Array, second: Array, norms: Array) -> Array:
     """Return for each column the one it goes into: itself, or a heavier one that it repeats.
 

@@ -124,24 +124,22 @@ def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
     [[1.0, 0.0], [1.0, 0.58], [0.0, 0.58]]
     """
     n = len(A.indptr) - 1
-    arrays = [_checked(s, n, c) for c, s in enumerate(sets)]
-    sizes = np.array([len(s) for s in arrays], dtype=np.int64)
-    items = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
-    columns = np.repeat(np.arange(len(sizes)), sizes)
-    M = sparse.csr_array((np.ones(len(items)), (items, columns)), shape=(n, len(sizes)))
-    inside = np.zeros(len(sizes))
-    M.sort_indices()
+    M = incidence(n, [_checked(s, n, c) for c, s in enumerate(sets)])
+    sizes = np.bincount(M.indices, minlength=len(sets))
+    inside = np.zeros(len(sets))
     sparse_starts.inside_sums(A, M.indptr, M.indices, inside)
-    density = np.maximum(inside, 0.0) / np.maximum(sizes * (sizes - 1), 1)
-    stay = np.flatnonzero(density > 0)
-    place = np.full(len(sizes), -1)
-    place[stay] = np.arange(len(stay))
-    kept = place[M.indices] >= 0
-    rows = np.repeat(np.arange(n), np.diff(M.indptr))[kept]
-    old = M.indices[kept]
-    return sparse.csr_array(
-        (np.sqrt(density[old]), (rows, place[old])), shape=(n, len(stay))
-    )
+    density = np.maximum(inside, 0.0) / np.maximum(sizes * (sizes - 1.0), 1.0)
+    M.data = np.sqrt(density[M.indices])
+    return sparse.csr_array(M[:, np.flatnonzero(density > 0)])
+
+
+def incidence(n: int, sets: Sequence[Array]) -> sparse.csr_array:
+    """Return the n x r array with a one for each item of each set, with sorted columns."""
+    columns = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    items = np.concatenate(sets) if len(sets) else np.empty(0, dtype=np.int64)
+    M = sparse.csr_array((np.ones(len(items)), (items, columns)), shape=(n, len(sets)))
+    M.sort_indices()
+    return M
 
 
 def order_by_strongest(H: sparse.csr_array) -> Array:

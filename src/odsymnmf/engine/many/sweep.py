@@ -22,7 +22,7 @@ Progress = Callable[[int], None]
 # Rows between two calls of ``progress``, and so between two moments at which Ctrl-C is heard.
 BLOCK = 2**14
 # The price of a membership, as a share of what the item's best column alone would gain.
-SHARE = 0.03
+SHARE = 0.05
 # Most candidates a row: an item is in few clusters, but a hub's neighbours are in many.
 CAP = 64
 # D and the prices are made anew every so many sweeps, and once early: the first two sweeps change
