@@ -15,26 +15,28 @@ of a round may be computed by any number of threads.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.l2 import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_arrays import add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
 
 
 @kernel
-def _screened(m, mine, g, a, least, cap, kept, score, points, ones):
-    """List the candidates that may be worth their price, at most ``cap``; return how many.
-
-    The first ``mine`` are the item's own and stay.
-    """
-    found = np.int64(mine)
+def _most_alone(m, g, a):
+    """Return the most that one column alone could lower f by: the largest 2 g^2 / a."""
+    best = 0.0
     for c in range(m):
-        score[c] = g[c] * (g[c] / a[c]) if g[c] > 0.0 and a[c] > TINY else 0.0
-        kept[found] = c
-        if c < mine:
-            kept[c] = c
-        else:
-            found += score[c] > 0.0 and 2.0 * score[c] > least
+        if g[c] > 0.0 and a[c] > TINY:
+            best = max(best, g[c] * (g[c] / a[c]))
+    return 2.0 * best
+
+
+@kernel
+def _fewer(mine, found, cap, kept, g, a, score, points, ones):
+    """Keep the candidates that alone would gain most; return how many."""
+    for p in range(mine, found):
+        c = kept[p]
+        score[c] = g[c] * (g[c] / max(a[c], TINY))
     return keep_best(mine, found, cap, kept, score, points, ones)
 
 
@@ -58,10 +60,9 @@ def _exact_row(k, l, m, H, E, pos, G):
         s = H.link[s]
 
 
-@kernel
+@part
 def _put_sums(count, support, columns, x, own, D):
     """D += x x^T - own own^T."""
-    side, keys, values, used = D.side, D.key, D.value, D.used
     for p in range(count):
         c = support[p]
         l = np.int64(columns[c])
@@ -70,7 +71,7 @@ def _put_sums(count, support, columns, x, own, D):
             d = support[b]
             change = x[c] * x[d] - own[c] * own[d]
             if change != 0.0:
-                add_pair(l, np.int64(columns[d]), change, side, keys, values, used)
+                add_pair(l, np.int64(columns[d]), change, D.side, D.key, D.value, D.used)
 
 
 @kernel
@@ -89,7 +90,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
     r = len(D.diagonal)
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    side, keys, values = D.side, D.key, D.value
+    side, keys, values, diagonal, peak = D.side, D.key, D.value, D.diagonal, D.peak
     w0, weighted = E.background, len(E.indptr) > 0
     pos = np.full(r, -1, dtype=np.int32)
     # by candidate, in the order met
@@ -144,84 +145,75 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                     met[c], met_g[c] = l, 0.0
                     m += 1
                 met_g[c] += w * value[s]
-        # a = G_ll; it is done anew where it is the small difference of large sums
+        # a = G_ll, and the candidates that may be worth their price; most are not
         for c in range(m):
-            h = np.float64(value[span[k, 0] + c]) if c < mine else 0.0
-            score[c] = w0 * D.diagonal[met[c]]
-            met_a[c] = w0 * (D.diagonal[met[c]] - h * h)
+            met_a[c] = w0 * diagonal[met[c]]
         entries = 0
-        for e in range(e_begin, e_end):
-            i = E.indices[e]
-            entries += span[i, 1] - span[i, 0]
-            for s in range(span[i, 0], span[i, 1]):
-                c = pos[column[s]]
-                if c >= 0:
-                    h = E.v[e] * value[s] * value[s]
-                    met_a[c] += h
-                    score[c] += abs(h)
-        cancelled = 0
-        for c in range(m):
-            kept[c] = 0
-            if met_a[c] < CANCELLED * max(score[c], w0 * D.peak[met[c]]):
-                cancelled += 1
-                kept[c] = 1
-        if cancelled > 0:
-            # Of these, all sums with the other candidates: G has a row for each.
-            if G.shape[0] < cancelled or G.shape[1] < m:
-                G = np.empty((max(cancelled, G.shape[0]), max(m, G.shape[1])))
-            cancelled = 0
+        if weighted:
             for c in range(m):
-                if kept[c] == 1:
-                    _exact_row(k, met[c], m, H, E, pos, G[cancelled])
-                    met_a[c] = G[cancelled, c]
-                    kept[c] = 2 + cancelled
-                    cancelled += 1
-            anew += cancelled
-            for c in range(m):
-                exact[c] = kept[c] - 2  # by candidate met, for now
+                score[c] = met_a[c]
+            for e in range(e_begin, e_end):
+                i = E.indices[e]
+                entries += span[i, 1] - span[i, 0]
+                for s in range(span[i, 0], span[i, 1]):
+                    c = pos[column[s]]
+                    if c >= 0:
+                        h = E.v[e] * value[s] * value[s]
+                        met_a[c] += h
+                        score[c] += abs(h)
+        for c in range(mine):
+            h = np.float64(value[span[k, 0] + c])
+            met_a[c] -= w0 * (h * h)
+            kept[c] = c
         if price[k] < 0.0:
-            best = 0.0
-            for c in range(m):
-                if met_g[c] > 0.0 and met_a[c] > TINY:
-                    best = max(best, met_g[c] * (met_g[c] / met_a[c]))
-            price[k] = share * 2.0 * best
-        least = price[k]
-
-        # those that may be worth it, by column
-        all_met, m = m, _screened(m, mine, met_g, met_a, least, cap, kept, score, points, ones)
+            price[k] = share * _most_alone(m, met_g, met_a)
+        least, found = price[k], np.int64(mine)
+        for c in range(mine, m):
+            kept[found] = c
+            found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
+        if found > cap:
+            found = _fewer(mine, found, cap, kept, met_g, met_a, score, points, ones)
+        for c in range(m):
+            pos[met[c]] = -1
+        m = found
         short = out.top[0] + m > len(out.column)
         if put and side == 0:
             short |= 2 * (D.used[0] + m * (m - 1) // 2) > len(keys)
         if short:
-            for c in range(all_met):
-                pos[met[c]] = -1
             return p, m, decrease, priced, violation, anew
-        sort_together(met, kept, m)
-        for c in range(all_met):
-            pos[met[c]] = -1
-        if cancelled > 0:
-            # the columns of G follow the candidates kept; kept[c] is the old place
-            rows_of = np.empty(m, dtype=np.int64)
-            line = np.empty(m)
-            for c in range(m):
-                rows_of[c] = exact[kept[c]]
-            for q_ in range(cancelled):
-                for c in range(m):
-                    line[c] = G[q_, kept[c]]
-                for c in range(m):
-                    G[q_, c] = line[c]
-            for c in range(m):
-                exact[c] = rows_of[c]
-        count, size = 0, 0.0
+
+        # by column; a is done anew where it is the small difference of large sums
+        if m <= 24:
+            for b in range(1, m):
+                c, d = kept[b], b
+                while d > 0 and met[kept[d - 1]] > met[c]:
+                    kept[d] = kept[d - 1]
+                    d -= 1
+                kept[d] = c
+        else:
+            sort_together(met, kept, m)
+        count, size, cancelled = 0, 0.0, 0
         for c in range(m):
             b = kept[c]
             l = met[b]
-            columns[c], g[c], a[c] = l, met_g[b], met_a[b]
+            most = max(peak[l], diagonal[l])
+            columns[c], g[c], a[c], pos[l], exact[c] = l, met_g[b], met_a[b], c, -1
             x[c] = own[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
-            pos[l] = c
-            if cancelled == 0:
-                exact[c] = -1
-            root[c] = np.sqrt(a[c] if exact[c] >= 0 else max(D.peak[l], D.diagonal[l]))
+            root[c] = np.sqrt(most)
+            if a[c] < CANCELLED * (max(w0 * most, score[b]) if weighted else w0 * most):
+                exact[c] = cancelled
+                cancelled += 1
+        if cancelled > 0:
+            # all sums with the other candidates: G has a row for each of these
+            anew += cancelled
+            if G.shape[0] < cancelled or G.shape[1] < m:
+                G = np.empty((max(cancelled, G.shape[0]), max(m, G.shape[1])))
+            for c in range(m):
+                if exact[c] >= 0:
+                    _exact_row(k, columns[c], m, H, E, pos, G[exact[c]])
+                    a[c] = G[exact[c], c]
+                    root[c] = np.sqrt(a[c])
+        for c in range(m):
             size += root[c] * x[c]
             if own[c] != 0.0:
                 # the largest first: most q turn negative at the first look at D
@@ -272,7 +264,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                         part += E.v[e_begin + who[s]] * dots[who[s]] * height[s]
                     q -= part
                 if old != 0.0:
-                    q -= w0 * ((D.diagonal[l] - own[c] * own[c]) * old)
+                    q -= w0 * ((diagonal[l] - own[c] * own[c]) * old)
                 for b in range(count):
                     d = support[b]
                     if d != c and x[d] != 0.0:

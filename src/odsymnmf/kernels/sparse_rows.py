@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.weighted_median import select
 
 
-@kernel
+@part
 def enlist(H, begin, end, item):
     """Make the entries ``begin`` to ``end`` of the log the row of the item."""
     for s in range(begin, end):
