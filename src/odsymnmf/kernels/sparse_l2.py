@@ -124,30 +124,26 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
         if weighted:
             e, e_end = E.indptr[k], E.indptr[k + 1]
         e_begin = e
-        for j in range(indptr[k], indptr[k + 1]):
-            i, w = indices[j], data[j]
-            if i == k:
-                continue
+        # Unsigned: no index has to be asked if it is below zero.
+        for j in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
+            i, w = np.uint32(indices[j]), w0
             if weighted:
                 while e < e_end and E.indices[e] < i:
                     e += 1
-                w *= w0 + (E.v[e] if e < e_end and E.indices[e] == i else 0.0)
+                w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
                 if w == 0.0:
                     continue
-            else:
-                w *= w0
-            for s in range(span[i, 0], span[i, 1]):
-                l = column[s]
-                c = pos[l]
-                if c < 0:
-                    c = m
-                    pos[l] = c
-                    met[c], met_g[c] = l, 0.0
+            w *= data[j]
+            for s in range(np.uint64(span[i, 0]), np.uint64(span[i, 1])):
+                l = np.uint32(column[s])
+                if pos[l] < 0:
+                    pos[l] = m
+                    met[m], met_g[m] = l, 0.0
                     m += 1
-                met_g[c] += w * value[s]
+                met_g[np.uint32(pos[l])] += w * value[s]
         # a = G_ll, and the candidates that may be worth their price; most are not
         for c in range(m):
-            met_a[c] = w0 * diagonal[met[c]]
+            met_a[c] = w0 * diagonal[np.uint32(met[c])]
         entries = 0
         if weighted:
             for c in range(m):
