@@ -14,6 +14,7 @@ TABLES = [
     "quality",
     "restarts",
     "reading",
+    "many",
 ]
 
 
