@@ -1,9 +1,9 @@
 """BigClam (Yang and Leskovec, 2013) in its plainest form, compiled: a peer for many clusters.
 
-P(i, j linked) = 1 - exp(-F_i . F_j), F >= 0. Projected gradient steps on one row after another with a
-backtracking line search, from the neighbourhoods of locally minimal conductance; an item
-belongs to a cluster if its entry is at least sqrt(-log(1 - density)), as in the paper. F is kept
-by rows of non-zeros in a full array: r is given, as in the original.
+P(i, j linked) = 1 - exp(-F_i . F_j), F >= 0. Projected gradient steps on one row after another
+with a backtracking line search, from the neighbourhoods of locally minimal conductance; an item
+belongs to a cluster if its entry is at least sqrt(-log(1 - density)), as in the paper. A row is
+worked on in the columns that it or a neighbour has; r is given, as in the original.
 """
 
 from typing import Any

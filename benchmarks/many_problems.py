@@ -65,7 +65,7 @@ def overlapping(
 def planted(
     n: int, *, size: int = 40, degree: int = 20, inside: float = 0.75, seed: int = 0
 ) -> tuple[sparse.csr_array, list[Array]]:
-    """Disjoint groups of about ``size`` items in random order; the share ``inside`` of links stays."""
+    """Disjoint groups of ``size`` items in random order; the share ``inside`` of links stays."""
     rng = np.random.default_rng(seed)
     label = rng.permutation(np.arange(n) // size)
     stay, leave = rng.poisson(degree * inside, n), rng.poisson(degree * (1 - inside), n)
@@ -89,7 +89,7 @@ def known_groups(data: Path | None, name: str) -> tuple[sparse.csr_array, list[A
 
 
 def best_match_f1(n: int, found: list[Array], known: list[Array]) -> tuple[float, float]:
-    """Return the mean over the known sets, and over the found ones, of the best F1 with the others."""
+    """Return the mean best F1 of the known sets with the found ones, and the other way round."""
     found = [s for s in found if len(s)]
     if not found:
         return 0.0, 0.0
@@ -109,7 +109,7 @@ def mean_f1(n: int, found: list[Array], known: list[Array]) -> float:
 
 
 def among_known(n: int, found: list[Array], known: list[Array]) -> list[Array]:
-    """Cut the found sets to the items that are in some known group; drop those with fewer than 3."""
+    """Cut the found sets to the items that are in some known group; drop those of fewer than 3."""
     covered = np.zeros(n, dtype=bool)
     covered[np.concatenate(known)] = True
     return [c for c in (s[covered[s]] for s in found) if len(c) >= 3]

@@ -80,7 +80,9 @@ def problem(seed, most=25):
         pattern = np.triu(rng.random((n, n)) < rng.uniform(0.0, 0.5), 1)
         if rng.random() < 0.4:
             pattern = np.triu(A != 0, 1)
-        heavy = np.triu([np.zeros((n, n)), 2 * rng.random((n, n)), np.ones((n, n))][rng.integers(3)])
+        heavy = np.triu(
+            [np.zeros((n, n)), 2 * rng.random((n, n)), np.ones((n, n))][rng.integers(3)]
+        )
         i, j = np.nonzero(pattern)
         w = heavy[i, j]
         own = sparse.csr_array(

@@ -61,9 +61,7 @@ def test_a_round_of_one_item_is_a_step_of_a_sweep():
         with mock.patch("odsymnmf.engine.many.sweep.EARLY", -1):
             for _ in range(3):
                 by_sweeps.sweep()
-    np.testing.assert_allclose(
-        by_rounds.H.csr().toarray(), by_sweeps.H.csr().toarray(), atol=1e-10
-    )
+    np.testing.assert_allclose(by_rounds.H.csr().toarray(), by_sweeps.H.csr().toarray(), atol=1e-10)
 
 
 def test_l1_rows_of_a_round_read_h_and_sums_only():

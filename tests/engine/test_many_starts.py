@@ -59,7 +59,7 @@ def test_where_half_of_the_links_leave():
 
 
 def test_a_hub_is_no_seed_and_joins_in_the_sweeps():
-    A, labels = groups(count=40, size=10, outside=0.0)
+    A, _ = groups(count=40, size=10, outside=0.0)
     n = A.shape[0]
     full = np.zeros((n + 1, n + 1))
     full[:n, :n] = A.toarray()

@@ -114,7 +114,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
     for p in range(len(items)):
         k = items[p]
         # the candidates: the item's own columns, then those of its neighbours, with g
-        m = 0
+        m = np.int64(0)
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
             met[m], met_g[m] = column[s], 0.0
@@ -203,7 +203,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
             # all sums with the other candidates: G has a row for each of these
             anew += cancelled
             if G.shape[0] < cancelled or G.shape[1] < m:
-                G = np.empty((max(cancelled, G.shape[0]), max(m, G.shape[1])))
+                G = np.empty((cancelled, m))
             for c in range(m):
                 if exact[c] >= 0:
                     _exact_row(k, columns[c], m, H, E, pos, G[exact[c]])
@@ -248,7 +248,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
 
         # the entries, each at its optimum
         for c in range(m):
-            l, old = np.int64(columns[c]), x[c]
+            t, old = np.int64(columns[c]), x[c]
             q = g[c]
             part = 0.0
             if exact[c] >= 0:
@@ -260,11 +260,11 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                         part += E.v[e_begin + who[s]] * dots[who[s]] * height[s]
                     q -= part
                 if old != 0.0:
-                    q -= w0 * ((diagonal[l] - own[c] * own[c]) * old)
+                    q -= w0 * ((diagonal[t] - own[c] * own[c]) * old)
                 for b in range(count):
                     d = support[b]
                     if d != c and x[d] != 0.0:
-                        both = values[place(l, np.int64(columns[d]), side, keys)]
+                        both = values[place(t, np.int64(columns[d]), side, keys)]
                         q -= w0 * ((both - own[c] * own[d]) * x[d])
                         if old == 0.0 and q <= 0.0:
                             break  # what follows only lowers q
@@ -293,7 +293,11 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                     count += 1
                 gain = 2.0 * change * (2.0 * q - a[c] * change)
                 decrease += gain
-                priced += gain - least * ((new > 0.0) - (old > 0.0))
+                priced += gain
+                if old == 0.0:
+                    priced -= least
+                elif new == 0.0:
+                    priced += least
                 size += root[c] * max(change, 0.0)
                 if weighted:
                     for s in range(first[c], first[c + 1]):

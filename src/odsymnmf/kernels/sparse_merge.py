@@ -46,9 +46,9 @@ def _links_of_union(A, begin, items, l, t, mark, stamp):
 def mergeable(A, indptr, columns, begin, items, inside, bar, first, second, ratio):
     """List the pairs of sets that one column on their union explains nearly as well as two.
 
-    Nearly means at least the share ``bar``. Sets are given by item (``indptr``, ``columns``) and by
-    set (``begin``, ``items``); ``inside`` is the sum of A over the ordered pairs of each. Return how
-    many pairs there are; only as many as there is room for are written.
+    Nearly means at least the share ``bar``. Sets are given by item (``indptr``, ``columns``) and
+    by set (``begin``, ``items``); ``inside`` is the sum of A over the ordered pairs of each.
+    Return how many pairs there are; only as many as there is room for are written.
     """
     r = len(inside)
     mark = np.zeros(len(A.indptr) - 1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""From similarities to as many overlapping clusters as they have: start, sweeps, mergers, sweeps."""
+"""From similarities to as many overlapping clusters as they have."""
 
 from typing import Any, Literal
 
@@ -67,7 +67,11 @@ def find(
     A = starts.reordered(A, order)
     M = Memberships(H[order])
     for count, mergers in ((BEFORE, merge), (after, False)):
-        fit = SparseL2(A, M, upper=bound, share=share) if loss == "l2" else SparseL1(A, M, upper=bound)
+        fit = (
+            SparseL2(A, M, upper=bound, share=share)
+            if loss == "l2"
+            else SparseL1(A, M, upper=bound)
+        )
         for _ in range(count):
             fit.sweep(progress)
         if mergers:

@@ -67,6 +67,7 @@ class Memberships:
                 "negative. Replace it by zero or a positive number."
             )
         self.dtype = np.dtype(dtype)
+        self.rows: Rows
         self._fill(_canonical(H), H.shape[1])
 
     @property

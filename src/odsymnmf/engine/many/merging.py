@@ -2,8 +2,8 @@
 
 Coordinate descent moves single entries; two columns that share a group stay two. Here two sets
 become one where one column on their union would explain nearly as much as two columns do. For
-disjoint sets of the same size and density p, with density q between them, that is q > 0.26 p: a ratio of
-densities, so that there is no resolution to choose.
+disjoint sets of the same size and density p, with density q between them, that is q > 0.26 p: a
+ratio of densities, so that there is no resolution to choose.
 """
 
 from typing import Any

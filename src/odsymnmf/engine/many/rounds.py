@@ -1,7 +1,8 @@
 """A round over sparse memberships: rows computed against H and D as they are, then put in place.
 
 Any number of threads may share a round: a row reads H and the sums and writes to the log of its
-chunk only, and the chunks are put in place in their order. So the result depends on the rounds alone.
+chunk only, and the chunks are put in place in their order. So the result depends on the rounds
+alone.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -26,8 +27,8 @@ def round_of(fit: SparseL2, items: Array, n_jobs: int = 1) -> tuple[float, float
     """Compute the rows of the items against H and D as they are, then put all of them in place.
 
     Return the sum of what each row alone would lower f by, which is the decrease of f but for
-    pairs inside the round, and the violation. The caller compares objectives (see the correction for pairs
-    inside a round) and goes back with a copy of H where f has risen.
+    pairs inside the round, and the violation. The caller must compare objectives, and go back
+    to a copy of H where f has risen.
     """
     chunks = [items[b : b + CHUNK] for b in range(0, len(items), CHUNK)]
     np.maximum(fit.D.peak, fit.D.diagonal, out=fit.D.peak)

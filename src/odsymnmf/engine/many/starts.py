@@ -17,8 +17,8 @@ from odsymnmf.kernels.sparse_arrays import Links
 
 Array = NDArray[Any]
 
-# An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego network
-# says nothing about groups. Hubs join in the first sweep.
+# An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego
+# network says nothing about groups. Hubs join in the first sweep.
 HUB, FEW = 20.0, 5.0
 # An ego network of which others hold more than half is passed over.
 FREE = 0.5
@@ -33,9 +33,9 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
 
     Ego networks are read in the graph of the links whose ends have more neighbours in common than
     chance would give them (and at least one), so that they hold few links that leave their
-    group, even where half of all links do. They are taken in the order of what one
-    column on them alone would gain, e^2 / (s (s - 1)) with e twice the number of links and s the number
-    of items, times the share of their links that stay inside; those of which others hold most are
+    group, even where half of all links do. They are taken in the order of what one column on
+    them alone would gain, e^2 / (s (s - 1)) with e twice the number of links and s the number of
+    items, times the share of their links that stay inside; those of which others hold most are
     passed over. Each is grown and pruned on A three times. No number of clusters and no
     resolution is needed; the cost follows the number of triangles.
 

@@ -69,15 +69,19 @@ def exceptions(A: Links, background: float = 1.0, weights: Any = None) -> Except
     if weights is None:
         return Exceptions(float(background), none, none.astype(np.int32), np.empty(0), np.empty(0))
     W = links(weights)
-    n = len(W.indptr) - 1
     value = np.zeros(len(W.indices))
-    key = lambda M: np.repeat(np.arange(n), np.diff(M.indptr)) * n + M.indices  # noqa: E731
-    ours, theirs = key(W), key(A)
+    ours, theirs = _keys(W), _keys(A)
     at = np.minimum(np.searchsorted(theirs, ours), max(len(theirs) - 1, 0))
     if len(theirs):
         same = theirs[at] == ours
         value[same] = A.data[at[same]]
     return Exceptions(float(background), W.indptr, W.indices, W.data - float(background), value)
+
+
+def _keys(M: Links) -> Array:
+    """Return a number for each stored pair; they rise from one to the next."""
+    n = len(M.indptr) - 1
+    return np.repeat(np.arange(n), np.diff(M.indptr)) * n + M.indices
 
 
 class SparseL2:
@@ -147,11 +151,12 @@ class SparseL2:
         np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
         decrease = priced = violation = 0.0
         anew, done, n = 0, 0, self.H.n
+        cap = self.H.r if self.cap is None else self.cap
         while done < n:
             items = np.arange(done, min(done + BLOCK, n))
             rows, need, *sums, again = sparse_l2.rows(
                 items, self.A, self.E, self.H.rows, self.D, self.H.rows,
-                self.price, self.share, self.upper, self.H.r if self.cap is None else self.cap, True,
+                self.price, self.share, self.upper, cap, True,
             )  # fmt: skip
             decrease, priced, violation = (
                 total + float(part)
@@ -219,4 +224,3 @@ class SparseL1:
                 progress(done)
         self.H.compact()
         return Swept(decrease, decrease, violation)
-
