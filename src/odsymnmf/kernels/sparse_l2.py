@@ -203,7 +203,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
             # all sums with the other candidates: G has a row for each of these
             anew += cancelled
             if G.shape[0] < cancelled or G.shape[1] < m:
-                G = np.empty((cancelled, m))
+                G = np.empty((int(cancelled), int(m)))
             for c in range(m):
                 if exact[c] >= 0:
                     _exact_row(k, columns[c], m, H, E, pos, G[exact[c]])

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from odsymnmf.engine.many import starts
-from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.many.merging import merged_columns
+from odsymnmf.engine.many.memberships import Memberships, column_sets
+from odsymnmf.engine.many.merging import merge_sets
 from odsymnmf.engine.many.sweep import SHARE, Progress, SparseL1, SparseL2
 from odsymnmf.kernels.sparse_arrays import Links
 
@@ -16,6 +16,8 @@ Array = NDArray[Any]
 
 # Sweeps before the columns are merged, and after.
 BEFORE, AFTER = 3, 7
+# Where mergers leave less than this share of the columns, more will follow: merge again, so often.
+SETTLED, MERGERS = 0.97, 3
 # An item belongs to a column if its entry is at least this share of the column's largest.
 FRACTION = 0.2
 
@@ -66,16 +68,22 @@ def find(
     order = starts.order_by_strongest(H)
     A = starts.reordered(A, order)
     M = Memberships(H[order])
-    for count, mergers in ((BEFORE, merge), (after, False)):
-        fit = (
-            SparseL2(A, M, upper=bound, share=share)
-            if loss == "l2"
-            else SparseL1(A, M, upper=bound)
-        )
+
+    def sweep(M: Memberships, count: int) -> None:
+        fit: SparseL1 | SparseL2 = SparseL1(A, M, upper=bound)
+        if loss == "l2":
+            fit = SparseL2(A, M, upper=bound, share=share)
         for _ in range(count):
             fit.sweep(progress)
-        if mergers:
-            M = Memberships(starts.memberships_of(A, merged_columns(A, M.csr(), FRACTION, 2)))
+
+    for _ in range(MERGERS if merge else 0):
+        sweep(M, BEFORE)
+        parts = column_sets(M.csr(), FRACTION, 2)
+        whole = merge_sets(A, parts)
+        M = Memberships(starts.memberships_of(A, whole))
+        if len(whole) >= SETTLED * len(parts):
+            break
+    sweep(M, after if merge else BEFORE + after)
     M.drop_empty()
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))

@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from odsymnmf.engine.many.memberships import column_sets
 from odsymnmf.engine.many.starts import incidence
 from odsymnmf.kernels import sparse_merge, sparse_starts
 from odsymnmf.kernels.sparse_arrays import Links
@@ -51,11 +49,6 @@ def merge_sets(A: Links, sets: list[Array], bar: float = BAR) -> list[Array]:
             break
         sets = [s for s, gone in zip(sets, used, strict=True) if not gone] + merged
     return sets
-
-
-def merged_columns(A: Links, H: sparse.csr_array, fraction: float, least: int) -> list[Array]:
-    """Return the sets that the columns of H stand for, parts of one group put together."""
-    return merge_sets(A, column_sets(H, fraction, least))
 
 
 def _mergeable(A: Links, sets: list[Array], bar: float) -> tuple[Array, Array, Array]:
