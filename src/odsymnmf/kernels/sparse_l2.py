@@ -93,10 +93,11 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
     side, keys, values, diagonal, peak = D.side, D.key, D.value, D.diagonal, D.peak
     w0, weighted = E.background, len(E.indptr) > 0
     pos = np.full(r, -1, dtype=np.int32)
+    roots = np.sqrt(peak)
     # by candidate, in the order met
     met, met_g, met_a = np.empty(r, dtype=np.int32), np.empty(r), np.empty(r)
     kept, score = np.empty(r + 1, dtype=np.int64), np.empty(r)
-    points, ones = np.empty(r), np.empty(r)
+    points, ones, gross = np.empty(r), np.empty(r), np.empty(r)
     # by candidate kept, in the order of columns
     columns, support = np.empty(r, dtype=np.int32), np.empty(r, dtype=np.int64)
     g, a, x, own, root = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
@@ -142,35 +143,36 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                     m += 1
                 met_g[np.uint32(pos[l])] += w * value[s]
         # a = G_ll, and the candidates that may be worth their price; most are not
-        for c in range(m):
-            met_a[c] = w0 * diagonal[np.uint32(met[c])]
         entries = 0
+        for c in range(mine):
+            h = np.float64(value[span[k, 0] + c])
+            met_a[c] = w0 * (diagonal[met[c]] - h * h)
+            kept[c] = c
+        for c in range(mine, m):
+            met_a[c] = w0 * diagonal[np.uint32(met[c])]
         if weighted:
             for c in range(m):
-                score[c] = met_a[c]
+                gross[c] = met_a[c]
             for e in range(e_begin, e_end):
-                i = E.indices[e]
+                i = np.uint32(E.indices[e])
                 entries += span[i, 1] - span[i, 0]
                 for s in range(span[i, 0], span[i, 1]):
                     c = pos[column[s]]
                     if c >= 0:
                         h = E.v[e] * value[s] * value[s]
                         met_a[c] += h
-                        score[c] += abs(h)
-        for c in range(mine):
-            h = np.float64(value[span[k, 0] + c])
-            met_a[c] -= w0 * (h * h)
-            kept[c] = c
+                        gross[c] += abs(h)
         if price[k] < 0.0:
             price[k] = share * _most_alone(m, met_g, met_a)
         least, found = price[k], np.int64(mine)
         for c in range(mine, m):
+            pos[np.uint32(met[c])] = -1
             kept[found] = c
             found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
+        for c in range(mine):
+            pos[met[c]] = -1
         if found > cap:
             found = _fewer(mine, found, cap, kept, met_g, met_a, score, points, ones)
-        for c in range(m):
-            pos[met[c]] = -1
         m = found
         short = out.top[0] + m > len(out.column)
         if put and side == 0:
@@ -192,11 +194,10 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
         for c in range(m):
             b = kept[c]
             l = met[b]
-            most = max(peak[l], diagonal[l])
             columns[c], g[c], a[c], pos[l], exact[c] = l, met_g[b], met_a[b], c, -1
             x[c] = own[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
-            root[c] = np.sqrt(most)
-            if a[c] < CANCELLED * (max(w0 * most, score[b]) if weighted else w0 * most):
+            root[c] = roots[l]
+            if a[c] < CANCELLED * (max(w0 * peak[l], gross[b]) if weighted else w0 * peak[l]):
                 exact[c] = cancelled
                 cancelled += 1
         if cancelled > 0:

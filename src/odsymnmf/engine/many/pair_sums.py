@@ -49,4 +49,4 @@ def gram(H: sparse.csr_array, full_side: int = FULL_SIDE) -> tuple[Pairs, float]
         if row == H.shape[0]:
             return D, float(squares)
         m = int(indptr[row + 1] - indptr[row])
-        D = with_room(D, max(int(D.used[0]), m * (m - 1) // 2))
+        D = with_room(D, m * (m - 1) // 2)

@@ -59,4 +59,4 @@ def _put(fit: SparseL2, items: Array, out: Rows) -> None:
         done, need = sparse_l2.put_rows(done, items, out, fit.H.rows, fit.D)
         if done < len(items):
             fit.H.reserve(need)
-            fit.D = with_room(fit.D, max(need * (need - 1) // 2, int(fit.D.used[0])))
+            fit.D = with_room(fit.D, need * (need - 1) // 2)

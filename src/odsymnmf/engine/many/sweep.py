@@ -173,7 +173,7 @@ class SparseL2:
 
     def _make_room(self, entries: int) -> None:
         self.H.reserve(entries)
-        self.D = with_room(self.D, max(entries * (entries - 1) // 2, int(self.D.used[0])))
+        self.D = with_room(self.D, entries * (entries - 1) // 2)
 
 
 class SparseL1:
