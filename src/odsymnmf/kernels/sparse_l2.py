@@ -95,7 +95,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
     pos = np.full(r, -1, dtype=np.int32)
     roots = np.sqrt(peak)
     # by candidate, in the order met
-    met, met_g, met_a = np.empty(r, dtype=np.int32), np.empty(r), np.empty(r)
+    met, met_g, met_a = np.empty(r, dtype=np.int32), np.empty(r + 1), np.empty(r)
     kept, score = np.empty(r + 1, dtype=np.int64), np.empty(r)
     points, ones, gross = np.empty(r), np.empty(r), np.empty(r)
     # by candidate kept, in the order of columns
@@ -121,6 +121,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
             met[m], met_g[m] = column[s], 0.0
             m += 1
         mine = m
+        met_g[m] = 0.0
         e = e_end = 0
         if weighted:
             e, e_end = E.indptr[k], E.indptr[k + 1]
@@ -136,12 +137,15 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                     continue
             w *= data[j]
             for s in range(np.uint64(span[i, 0]), np.uint64(span[i, 1])):
+                # A column is new or not, as chance will have it: no branch to mispredict.
                 l = np.uint32(column[s])
-                if pos[l] < 0:
-                    pos[l] = m
-                    met[m], met_g[m] = l, 0.0
-                    m += 1
-                met_g[np.uint32(pos[l])] += w * value[s]
+                c = pos[l]
+                new_one = c < 0
+                u = np.uint32(m if new_one else c)
+                pos[l], met[u] = u, l
+                met_g[u] += w * value[s]
+                m += new_one
+                met_g[m] = 0.0
         # a = G_ll, and the candidates that may be worth their price; most are not
         entries = 0
         for c in range(mine):
