@@ -162,7 +162,8 @@ def test_nothing_makes_an_array_of_items_times_columns():
     fit.H.merge_repeated()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < n * r / 8  # bytes: a 64th of the full array
+    # A few arrays of r numbers are there; the full array would have 1000.
+    assert peak < 50 * 8 * r < n * 8 * r
 
 
 def test_weights_of_exceptions_and_the_bound():
