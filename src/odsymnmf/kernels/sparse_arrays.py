@@ -42,7 +42,8 @@ class Rows(NamedTuple):
 
     ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a
     neighbour's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
-    the newest first; an entry outside the span of its owner is outdated.
+    the newest first; an entry outside the span of its owner is outdated. ``lines`` is the log
+    once more, as rows of whole numbers: what can be asked for before it is needed.
     """
 
     span: Any
@@ -52,6 +53,7 @@ class Rows(NamedTuple):
     link: Any
     head: Any
     top: Any
+    lines: Any
 
 
 class Pairs(NamedTuple):

@@ -17,6 +17,7 @@ import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.l2 import CANCELLED, ROUNDING, TINY
+from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.sparse_arrays import add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
 
@@ -89,7 +90,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
     """
     r = len(D.diagonal)
     indptr, indices, data = A.indptr, A.indices, A.data
-    span, column, value = H.span, H.column, H.value
+    span, column, value, lines = H.span, H.column, H.value, H.lines
     side, keys, values, diagonal, peak = D.side, D.key, D.value, D.diagonal, D.peak
     w0, weighted = E.background, len(E.indptr) > 0
     pos = np.full(r, -1, dtype=np.int32)
@@ -146,6 +147,13 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                 met_g[u] += w * value[s]
                 m += new_one
                 met_g[m] = 0.0
+        # the rows of the next item's neighbours, and where those of the one after it are
+        if p + 2 < len(items):
+            ahead, after = items[p + 1], items[p + 2]
+            for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
+                prefetch(lines, span[np.uint32(indices[j]), 0])
+            for j in range(np.uint64(indptr[after]), np.uint64(indptr[after + 1])):
+                prefetch(span, indices[j])
         # a = G_ll, and the candidates that may be worth their price; most are not
         entries = 0
         for c in range(mine):
