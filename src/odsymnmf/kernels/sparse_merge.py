@@ -43,19 +43,20 @@ def _links_of_union(A, begin, items, l, t, mark, stamp):
 
 
 @kernel
-def mergeable(A, indptr, columns, begin, items, inside, bar, first, second, ratio):
+def mergeable(A, indptr, columns, begin, items, inside, fresh, bar, first, second, ratio):
     """List the pairs of sets that one column on their union explains nearly as well as two.
 
     Nearly means at least the share ``bar``. Sets are given by item (``indptr``, ``columns``) and
     by set (``begin``, ``items``); ``inside`` is the sum of A over the ordered pairs of each.
-    Return how many pairs there are; only as many as there is room for are written.
+    Only pairs with one of the first ``fresh`` sets are looked at. Return how many pairs there
+    are; only as many as there is room for are written.
     """
     r = len(inside)
     mark = np.zeros(len(A.indptr) - 1, dtype=np.int64)
     stamp, found = np.int64(1), np.int64(0)
     pos, met = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
     between, shared = np.empty(r), np.empty(r)
-    for l in range(r):
+    for l in range(fresh):
         m, size = 0, begin[l + 1] - begin[l]
         if size < 2:
             continue

@@ -3,6 +3,7 @@
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel
+from odsymnmf.kernels.prefetch import prefetch
 
 
 @kernel
@@ -15,7 +16,14 @@ def common_neighbours(indptr, indices, counts):
     n = len(indptr) - 1
     mark = np.full(n, -1, dtype=np.int32)
     fill = indptr[:-1].copy()
+    starts, lines = indptr.reshape(-1, 1), indices.reshape(-1, 1)
     for k in range(n):
+        # where the neighbours of the next items' neighbours are, and these themselves
+        if k + 2 < n:
+            for s in range(indptr[k + 2], indptr[k + 3]):
+                prefetch(starts, indices[s])
+            for s in range(indptr[k + 1], indptr[k + 2]):
+                prefetch(lines, indptr[indices[s]])
         for s in range(indptr[k], indptr[k + 1]):
             mark[indices[s]] = k
         for s in range(indptr[k], indptr[k + 1]):
@@ -36,7 +44,12 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
     Entries below ``keep`` times the largest are dropped. Return the new number of members.
     """
     squares, t = 0.0, 0
+    sums, lines = g.reshape(-1, 1), indices.reshape(-1, 1)
     for b in range(m):
+        if b + 2 < m:
+            prefetch(lines, indptr[members[b + 2]])
+            for s in range(indptr[members[b + 1]], indptr[members[b + 1] + 1]):
+                prefetch(sums, indices[s])
         h = x[members[b]]
         squares += h * h
         for s in range(indptr[members[b]], indptr[members[b] + 1]):

@@ -34,10 +34,11 @@ def merge_sets(A: Links, sets: list[Array], bar: float = BAR) -> list[Array]:
     >>> A = np.kron(np.eye(2), np.ones((4, 4)))
     >>> parts = [np.array([0, 1, 2]), np.array([2, 3]), np.array([4, 5, 6, 7])]
     >>> [items.tolist() for items in merge_sets(links(A), parts)]
-    [[4, 5, 6, 7], [0, 1, 2, 3]]
+    [[0, 1, 2, 3], [4, 5, 6, 7]]
     """
+    fresh = len(sets)
     for _ in range(ROUNDS):
-        first, second, ratio = _mergeable(A, sets, bar)
+        first, second, ratio = _mergeable(A, sets, fresh, bar)
         used = np.zeros(len(sets), dtype=bool)
         merged = []
         for p in np.argsort(-ratio, kind="stable"):
@@ -47,11 +48,13 @@ def merge_sets(A: Links, sets: list[Array], bar: float = BAR) -> list[Array]:
                 merged.append(np.union1d(sets[l], sets[t]))
         if not merged:
             break
-        sets = [s for s, gone in zip(sets, used, strict=True) if not gone] + merged
+        # The merged ones first: two old ones that could merge have done so.
+        sets = merged + [s for s, gone in zip(sets, used, strict=True) if not gone]
+        fresh = len(merged)
     return sets
 
 
-def _mergeable(A: Links, sets: list[Array], bar: float) -> tuple[Array, Array, Array]:
+def _mergeable(A: Links, sets: list[Array], fresh: int, bar: float) -> tuple[Array, Array, Array]:
     M = incidence(len(A.indptr) - 1, sets)
     begin = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     items = np.concatenate(sets).astype(np.int32) if sets else np.empty(0, dtype=np.int32)
@@ -61,7 +64,7 @@ def _mergeable(A: Links, sets: list[Array], bar: float) -> tuple[Array, Array, A
     while True:
         first, second, ratio = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
         found = sparse_merge.mergeable(
-            A, M.indptr, M.indices, begin, items, inside, bar, first, second, ratio
+            A, M.indptr, M.indices, begin, items, inside, fresh, bar, first, second, ratio
         )
         if found <= room:
             return first[:found], second[:found], ratio[:found]
