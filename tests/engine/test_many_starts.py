@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import many_oracle as oracle
 import numpy as np
 import pytest
 from scipy import sparse
@@ -170,10 +171,10 @@ def test_weights_of_exceptions_and_the_bound():
     A = sparse.csr_array([[0.0, 4.0, 0.0], [4.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     stored = links(A)
     own = sparse.csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 2, 0, 1], [2, 0, 1, 0])), shape=(3, 3))
-    E = exceptions(stored, 0.5, own)
+    E = exceptions(oracle.pair_weights(stored, 0.5, own))
     assert E.indices.tolist() == [1, 2, 0, 0]
     assert E.v.tolist() == [2.5, -0.5, 2.5, -0.5]
-    assert E.value.tolist() == [4.0, 0.0, 4.0, 0.0]
+    assert E.a.tolist() == [4.0, 0.0, 4.0, 0.0]
     assert natural_bound(stored) == 2.0
     assert natural_bound(links(sparse.csr_array((3, 3)))) == np.inf
 

@@ -8,14 +8,11 @@ nothing is ever moved while a sweep reads it.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_rows
 from odsymnmf.kernels.sparse_arrays import Rows
-
-Array = NDArray[Any]
-
 
 def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
     """Return a log of n empty rows, with room for so many entries."""
@@ -90,6 +87,15 @@ class Memberships:
         indices, data = np.empty(self.nnz, dtype=np.int32), np.empty(self.nnz, dtype=self.dtype)
         sparse_rows.read_log(self.rows, indptr, indices, data)
         return sparse.csr_array((data, indices, indptr), shape=(self.n, self.r))
+
+    def mark(self) -> Rows:
+        """Return the rows as they are now, for `go_back`: sweeps only append to the log."""
+        return self.rows._replace(span=self.rows.span.copy())
+
+    def go_back(self, marked: Rows) -> None:
+        """Be what H was when it was marked."""
+        self.rows = marked
+        self.compact()
 
     def compact(self) -> None:
         """Forget the rows that have been replaced."""
@@ -170,10 +176,9 @@ class Memberships:
         return gone
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
-        self.rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
-        sparse_rows.fill_log(
-            H.indptr.astype(np.int64), H.indices.astype(np.int32), H.data, self.rows
-        )
+        rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
+        sparse_rows.fill_log(H.indptr.astype(np.int64), H.indices.astype(np.int32), H.data, rows)
+        self.rows = rows  # only now: Ctrl-C before leaves the old ones
 
 
 def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> list[Array]:
