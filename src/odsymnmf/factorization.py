@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import Scales, make_loss
+from odsymnmf.engine.many.choice import sparse_is_chosen
+from odsymnmf.engine.many.fit import fit, sparse_objective
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.starts import given, start
 from odsymnmf.options import bound, number, whole_number
@@ -16,6 +19,7 @@ from odsymnmf.problem import Similarity, as_similarity
 from odsymnmf.random_state import RandomState, as_random
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
+Memberships = Literal["auto", "sparse", "full"]
 
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
@@ -29,13 +33,14 @@ class Factorization:
 
     Attributes
     ----------
-    H : ndarray of shape (n, r)
+    H : ndarray or scipy.sparse.csr_array of shape (n, r)
         Memberships: H[i, l] says how strongly item i belongs to cluster l.
     objective : float
         The value of the loss at H.
     history : ndarray of shape (1 + n_iter + len(restarts),)
         The objective at the start, after every sweep and after every accepted restart of a
-        column; it never rises.
+        column; it never rises. With sparse memberships and l2, that is the objective plus the
+        price of the memberships, which the last value exceeds ``objective`` by.
     n_iter : int
         Number of complete sweeps.
     status : {"converged", "max_iter", "stopped", "interrupted"}
@@ -50,7 +55,7 @@ class Factorization:
         (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
     """
 
-    H: Array
+    H: Any
     objective: float
     history: Array
     n_iter: int
@@ -64,6 +69,11 @@ class Factorization:
         """Whether the tolerance was reached."""
         return self.status == "converged"
 
+    @property
+    def memberships(self) -> Literal["sparse", "full"]:
+        """How H is stored: by its non-zeros, or in full."""
+        return "sparse" if sparse.issparse(self.H) else "full"
+
     def __repr__(self) -> str:
         n, r = self.H.shape
         return (
@@ -74,11 +84,11 @@ class Factorization:
 
 def factorize(
     A: Any,
-    r: int,
+    r: int | Literal["auto"],
     *,
     loss: LossName = "l2",
     l1_ratio: float = 0.5,
-    init: Any = "greedy",
+    init: Any = "auto",
     diagonal: Literal["ignore", "fit"] = "ignore",
     weights: Any = None,
     zero_weight: float = 1.0,
@@ -86,6 +96,7 @@ def factorize(
     tol: float = 1e-4,
     upper: float | None = None,
     restarts: int | None = None,
+    memberships: Memberships = "auto",
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Factorization:
@@ -100,16 +111,21 @@ def factorize(
         Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. Negative entries
         pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked entry)
         is an unknown pair, which is left out.
-    r : int
-        Number of columns of H, the clusters.
+    r : int or "auto"
+        Number of columns of H, the clusters. "auto", with sparse memberships: as many as the
+        start finds, thousands perhaps.
     loss : {"l2", "l1", "mixed", "robust"}
         Squared errors; absolute errors, better for binary A with wrong or missing links; both,
         each relative to its value without memberships, in the ratio ``l1_ratio``; or the larger
         of these two.
     l1_ratio : float
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array (n x r)
-        The start. "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
+    init : str, array (n x r), labels, or list of sets
+        The start. "auto" is "greedy", or "ego" with sparse memberships. Labels are one whole number
+        per item, -1 for none; sets hold the numbers of items, and may overlap. For sparse
+        memberships: "ego" (sets of neighbours, which need no number of clusters), "leiden",
+        "label_propagation" (igraph's), labels, sets, or a sparse array (n x r). For full ones:
+        "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed". "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
         usual one of NMF, made symmetric. "l2" and "mixed" are the fits of these losses from the
         greedy start, for another loss to go on from (their sweeps are not counted).
     diagonal : {"ignore", "fit"}
@@ -134,13 +150,21 @@ def factorize(
         Most rounds of column restarts. When a sweep changes little, every column in turn is
         taken out and built anew, greedily, on what the others leave over; it is kept if that
         lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
-        otherwise depends much on its start, and 0 for l2.
+        otherwise depends much on its start, and 0 for l2 and for sparse memberships.
+    memberships : {"auto", "sparse", "full"}
+        How H is stored. "sparse": by its non-zeros, as a CSR array, at a cost that follows the
+        memberships and not r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2
+        a membership then has a price, or H would fill with small entries: one is kept where it
+        lowers the objective by more than 0.05 of what the item's best cluster alone would; and
+        ``upper=None`` means the root of the largest similarity. "auto" is "full", unless r is
+        above 500 and n r above 2^24, H does not fit into memory, or r or init ask for "sparse".
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
         Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
         and after every column that was built anew, whose number is then in ``column`` (else
-        None); returning True stops.
+        None); returning True stops. With sparse memberships of many items also within a sweep,
+        when ``rows`` of its rows are done (else None).
 
     Returns
     -------
@@ -169,8 +193,24 @@ def factorize(
     0.0
     """
     similarity = as_similarity(A, weights, zero_weight)
-    r = whole_number("r", r, 1)
+    columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
+    if sparse_is_chosen(
+        memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init
+    ):
+        if restarts:
+            raise ValueError(f"restarts={restarts}: columns of sparse memberships are not rebuilt.")
+        options: Any = {"max_iter": max_iter, "tol": tol, "callback": callback}
+        upper = upper_bound(similarity, upper, loss, "sparse")
+        rng = as_random(random_state)
+        found = fit(similarity, columns, init, rng, loss=loss, upper=upper, **options)
+        if found.status == "max_iter" and max_iter > 0:
+            warn_unconverged(tol, max_iter, stacklevel=2)
+        none = np.empty(0, dtype=np.intp)
+        scales = Scales(1.0, 0.0) if loss == "l1" else SQUARED
+        return Factorization(*found, none, None, scales)
+    assert columns is not None
+    r, init = columns, "greedy" if isinstance(init, str) and init == "auto" else init
     upper = _within_reason(similarity, bound(upper), diagonal)
     measure = make_loss(loss, similarity, upper, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
@@ -212,7 +252,7 @@ def objective(
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities.
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     loss : {"l2", "l1", "mixed", "robust"}
         p = 2, p = 1, or both, as for `factorize`.
@@ -234,6 +274,9 @@ def objective(
     4.0
     """
     similarity = as_similarity(A, weights, zero_weight)
+    if sparse.issparse(H):
+        sparse_is_chosen("sparse", similarity, None, loss=loss, diagonal=diagonal, init="auto")
+        return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")
     measure = make_loss(loss, similarity, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
@@ -251,6 +294,17 @@ def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
         ConvergenceWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float:
+    """Return the bound that a fit uses where the user has given ``upper``.
+
+    Without one, sparse memberships of l2 are bounded by the root of the largest similarity: no
+    cluster then calls a pair more similar than the most similar pair is.
+    """
+    if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
+        upper = float(np.sqrt(A.largest))
+    return _within_reason(A, bound(upper), "ignore")
 
 
 def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.losses import Loss, Step
 from odsymnmf.engine.restarts import order, rebuild
 from odsymnmf.problem import degrees
 
@@ -26,13 +26,16 @@ STALL = 1e-2
 class Sweep:
     """What a callback sees after a sweep. H is the run's own: copy it to keep it.
 
-    After a column has been tried anew, ``column`` says which; after a sweep it is None.
+    After a column has been tried anew, ``column`` says which; after a sweep it is None. Where
+    memberships are sparse, H is a CSR array, and in a sweep over many items it is shown on the
+    way, too: ``rows`` says how many of its rows are done, H is that of the last complete sweep.
     """
 
     n_iter: int
     objective: float
-    H: Array
+    H: Any
     column: int | None = None
+    rows: int | None = None
 
 
 Callback = Callable[[Sweep], Any]
@@ -44,9 +47,9 @@ class State:
 
     Attributes
     ----------
-    H : ndarray
-        Memberships, in the middle of a step perhaps.
-    complete : ndarray
+    H : ndarray, or the sparse `Memberships`
+        In the middle of a step perhaps.
+    complete : the same
         H after the last sweep or accepted restart.
     decreases : list of float
         By how much the objective fell in each sweep and accepted restart.
@@ -65,8 +68,8 @@ class State:
         f(H), once somebody has asked for it.
     """
 
-    H: Array
-    complete: Array
+    H: Any
+    complete: Any
     decreases: list[float] = field(default_factory=list)
     restarts: list[int] = field(default_factory=list)
     n_iter: int = 0
@@ -87,7 +90,7 @@ class Run:
     def __init__(
         self,
         loss: Loss,
-        H: Array,
+        H: Any,
         *,
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -103,7 +106,7 @@ class Run:
         self._degrees: Array | None = None
         self._stopped = False
 
-    def complete(self) -> Array:
+    def complete(self) -> Any:
         """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step."""
         state = self.state
         try:
@@ -123,14 +126,17 @@ class Run:
         """Return the objective at the start and after every step, computed anew at the end."""
         # From the end, back to the start: nothing cancels.
         above = np.cumsum([0.0, *reversed(self.state.decreases)])[::-1]
-        return self.loss.objective(self.state.complete) + above
+        return self._objective_at(self.state.complete) + above
 
     @property
     def objective(self) -> float:
         """f(H): computed when first asked for, as it costs a product, then kept up to date."""
         if self.state.objective is None:
-            self.state.objective = self.loss.objective(self.state.H)
+            self.state.objective = self._objective_at(self.state.H)
         return self.state.objective
+
+    def _objective_at(self, H: Any) -> float:
+        return self.loss.objective(H)
 
     def _step(self) -> bool:
         """Make one sweep, or try one column; say whether anything was left to do."""
@@ -143,22 +149,28 @@ class Run:
         return self._begin_round()
 
     def _sweep(self) -> None:
-        state, loss = self.state, self.loss
-        if state.fresh % loss.refresh == 0:
-            loss.tidy(state.H)
-            self._refresh()
-        decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
-        state.complete[:] = state.H
+        state = self.state
+        decrease, violation = self._advance()
         state.n_iter += 1
         state.fresh += 1
         self._record(decrease)
-        if loss.relative:
+        if self.loss.relative:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
         self._report()
         if state.round < self.rounds:
             state.stalled = decrease <= STALL * self.objective
+
+    def _advance(self) -> Step:
+        """Make one sweep, keep what it made of H, and say what it did."""
+        state, loss = self.state, self.loss
+        if state.fresh % loss.refresh == 0:
+            loss.tidy(state.H)
+            self._refresh()
+        step = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
+        state.complete[:] = state.H
+        return step
 
     def _refresh(self) -> None:
         self._sums = self.loss.sums(self.state.H)

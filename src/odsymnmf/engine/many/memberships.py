@@ -88,14 +88,15 @@ class Memberships:
         sparse_rows.read_log(self.rows, indptr, indices, data)
         return sparse.csr_array((data, indices, indptr), shape=(self.n, self.r))
 
-    def mark(self) -> Rows:
-        """Return the rows as they are now, for `go_back`: sweeps only append to the log."""
-        return self.rows._replace(span=self.rows.span.copy())
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.r
 
-    def go_back(self, marked: Rows) -> None:
-        """Be what H was when it was marked."""
-        self.rows = marked
-        self.compact()
+    def copy(self) -> "Memberships":
+        """Return H as it is now. The log is shared: nobody does more than append to it."""
+        other = Memberships.__new__(Memberships)
+        other.dtype, other.rows = self.dtype, self.rows._replace(span=self.rows.span.copy())
+        return other
 
     def compact(self) -> None:
         """Forget the rows that have been replaced."""

@@ -107,19 +107,23 @@ class SparseL2:
         self.price = np.full(H.n, -1.0 if share > 0 else 0.0)
         self._sweeps, self._worn = 0, False
 
-    def objective(self) -> float:
-        """f(H), without its price."""
-        H = self.H.csr()
+    def objective(self, M: Memberships | None = None) -> float:
+        """f(H), without its price; or that of other memberships."""
+        H = (M or self.H).csr()
         _, squares = gram(H, self.full_side)
         rest = sparse_objective.stored_terms(
-            self.A, self.w0, self.E, H.indptr, H.indices, H.data, self.H.r, False
+            self.A, self.w0, self.E, H.indptr, H.indices, H.data, H.shape[1], False
         )
         return max(0.0, self.w0 * squares + float(rest))
 
-    def priced_objective(self) -> float:
+    def priced_objective(self, M: Memberships | None = None) -> float:
         """f(H) + sum_k p_k |h_k|_0, with the prices of the last sweep."""
-        span = self.H.rows.span
-        return self.objective() + float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
+        span = (M or self.H).rows.span
+        return self.objective(M) + float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
+
+    def tidy(self, M: Memberships) -> None:
+        """Clear columns with one entry, balance those with two."""
+        M.tidy()
 
     def refresh(self, prices: bool = True) -> None:
         """Compute D anew, and have the prices set anew by the next sweep."""
@@ -190,17 +194,21 @@ class SparseL1:
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.cap = upper, cap
 
-    def priced_objective(self) -> float:
+    def priced_objective(self, M: Memberships | None = None) -> float:
         """f(H): l1 has no price."""
-        return self.objective()
+        return self.objective(M)
 
-    def objective(self) -> float:
+    def objective(self, M: Memberships | None = None) -> float:
         """f(H), at the cost of the stored pairs and the memberships."""
-        H = self.H.csr()
-        args = (H.indptr, H.indices, H.data, self.H.r)
+        H = (M or self.H).csr()
+        args = (H.indptr, H.indices, H.data, H.shape[1])
         products = sparse_objective.all_products(*args)
         rest = sparse_objective.stored_terms(self.A, self.w0, self.E, *args, True)
         return max(0.0, self.w0 * float(products) + float(rest))
+
+    def tidy(self, M: Memberships) -> None:
+        """Clear columns with one entry, balance those with two."""
+        M.tidy()
 
     def sweep(self, progress: Progress | None = None) -> Swept:
         """Update every row of H once.
