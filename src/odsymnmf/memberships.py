@@ -2,16 +2,20 @@
 
 In A_ij ~ h_i . h_j the columns share one scale: two items with memberships s and t in the same
 cluster are explained a similarity of s t. So memberships may be compared along rows and columns.
+H may be a scipy sparse array everywhere: then nothing of n x r is made.
 """
 
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
-from odsymnmf.problem import Similarity, as_similarity
+from odsymnmf.engine.many.harm import entry_harm
+from odsymnmf.members import Members, as_members
+from odsymnmf.problem import Similarity, Sparse, as_similarity
 
 __all__ = ["canonical_order", "labels", "overlapping_sets", "strength", "supporting_pairs"]
 
@@ -36,6 +40,8 @@ def labels(H: ArrayLike) -> NDArray[np.intp]:
     >>> labels([[0.9, 0.1], [0.2, 0.7], [0.0, 0.0]])
     array([ 0,  1, -1])
     """
+    if sparse.issparse(H):
+        return as_members(H).label
     H = _as_memberships(H)
     return np.where(H.any(axis=1), H.argmax(axis=1), UNASSIGNED)
 
@@ -62,6 +68,8 @@ def canonical_order(H: ArrayLike) -> NDArray[np.intp]:
     >>> canonical_order([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
     array([1, 2, 0])
     """
+    if sparse.issparse(H):
+        return as_members(H).canonical_order
     H = _as_memberships(H)
     totals = H.sum(axis=0, dtype=np.float64)
     top = totals.max(initial=0.0)
@@ -70,7 +78,7 @@ def canonical_order(H: ArrayLike) -> NDArray[np.intp]:
     return np.lexsort((first_strong, -digits))
 
 
-def strength(H: ArrayLike) -> Array:
+def strength(H: ArrayLike) -> Any:
     """Return the share of item i's explained similarity that cluster l explains.
 
     It is H_il sum_{j != i} H_jl divided by the same summed over all clusters: a row sums to one,
@@ -83,7 +91,7 @@ def strength(H: ArrayLike) -> Array:
 
     Returns
     -------
-    ndarray of shape (n, r)
+    ndarray of shape (n, r), or a CSR array if H is sparse
 
     Examples
     --------
@@ -91,6 +99,10 @@ def strength(H: ArrayLike) -> Array:
     >>> strength([[1, 0], [1, 1], [0, 1], [0, 1]])
     array([[1. , 0. ], [0.33333333, 0.66666667], [0. , 1. ], [0. , 1. ]])
     """
+    if sparse.issparse(H):
+        members = as_members(H)
+        by_entry = (members.strength, members.H.indices, members.H.indptr)
+        return sparse.csr_array(by_entry, shape=members.H.shape)
     H = _as_memberships(H).astype(np.float64, copy=False)
     ties = H * np.maximum(H.sum(axis=0) - H, 0.0)
     total = ties.sum(axis=1, keepdims=True)
@@ -140,10 +152,14 @@ def overlapping_sets(
     >>> [items.tolist() for items in overlapping_sets(H, "auto", A=A)]
     [[0, 1], [2, 1]]
     """
+    if isinstance(threshold, str) and threshold != "auto":
+        raise ValueError(f'threshold={threshold!r} is not known; use a number or "auto".')
+    if sparse.issparse(H) and isinstance(threshold, str):
+        return _harmful_entries(as_members(H), A, loss, tolerance)
+    if sparse.issparse(H) and 0 <= threshold <= 1:
+        return as_members(H).sets(threshold)
     H = _as_memberships(H)
     if isinstance(threshold, str):
-        if threshold != "auto":
-            raise ValueError(f'threshold={threshold!r} is not known; use a number or "auto".')
         similarity = _similarity_of(A, H)
         rises, alone = harm(similarity, H, _scales(loss, similarity))
         belongs = rises > tolerance * alone[:, None]
@@ -190,14 +206,18 @@ def supporting_pairs(
     >>> supporting_pairs([[1, 0], [1, 1], [0, 1]], A, item=1, cluster=0)
     (array([0]), array([1.]))
     """
-    H = _as_memberships(H).astype(np.float64, copy=False)
+    if sparse.issparse(H):
+        H = sparse.csr_array(H).astype(np.float64)
+    else:
+        H = _as_memberships(H).astype(np.float64, copy=False)
     for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
         if not 0 <= number < size:
             raise ValueError(f"{name}={number} does not exist; H has {size}, from 0 on.")
     similarity = _similarity_of(A, H)
     scales, this = _scales(loss, similarity), np.array([item])
-    residual = similarity.full_rows(this)[0] - H @ H[item]
-    without = residual + H[item, cluster] * H[:, cluster]
+    own, column = (_full(part) for part in (H[[item]], H[:, [cluster]]))
+    residual = similarity.full_rows(this)[0] - H @ own
+    without = residual + own[cluster] * column
     # For the item itself, A_ii counts as zero here, and its support is never positive.
     support = pair_losses(without, scales) - pair_losses(residual, scales)
     support *= similarity.weights.of(this, similarity.n)[0]
@@ -206,12 +226,26 @@ def supporting_pairs(
     return order, support[order]
 
 
-def _similarity_of(A: Any, H: Array) -> Similarity:
+def _harmful_entries(members: Members, A: Any, loss: str, tolerance: float) -> list[Any]:
+    """Return the sets of the memberships that could not go without harm, entry by entry."""
+    similarity = _similarity_of(A, members.H)
+    if not isinstance(similarity, Sparse):
+        raise ValueError("sparse memberships were fitted to a sparse A; pass that.")
+    rises, alone = entry_harm(similarity, members.H, _scales(loss, similarity))
+    return members.sets_of(rises > tolerance * alone[members.rows])
+
+
+def _full(part: Any) -> Array:
+    """Return a row or column of H as an array."""
+    return np.asarray(part.toarray() if sparse.issparse(part) else part).ravel()
+
+
+def _similarity_of(A: Any, H: Any) -> Similarity:
     if A is None:
         raise ValueError('threshold="auto" needs the similarities: pass A.')
     similarity = as_similarity(A)
-    if similarity.n != len(H):
-        raise ValueError(f"A is of {similarity.n} items, but H has {len(H)} rows.")
+    if similarity.n != H.shape[0]:
+        raise ValueError(f"A is of {similarity.n} items, but H has {H.shape[0]} rows.")
     return similarity
 
 

@@ -47,8 +47,9 @@ def _bar(title: str, total: int) -> Iterator[Callback]:
         def show(sweep: Sweep) -> None:
             nonlocal best
             best = min(best, sweep.objective)
-            bar.set_postfix(objective=f"{best:.6g}", refresh=False)
-            bar.update(sweep.column is None)
+            rows = {} if sweep.rows is None else {"rows": f"{sweep.rows:,}"}
+            bar.set_postfix(objective=f"{best:.6g}", refresh=sweep.rows is not None, **rows)
+            bar.update(_whole(sweep))
 
         yield show
         # Most fits converge long before max_iter: what was done is all there was to do.
@@ -65,7 +66,7 @@ def _lines(title: str, total: int) -> Callback:
         nonlocal best, sweeps, first, last
         now = time.monotonic()
         best = min(best, sweep.objective)
-        sweeps += sweep.column is None
+        sweeps += _whole(sweep)
         if first is None:  # compiling, and the start, take time that is not to be expected again
             first = last = now
         elif now - last < PAUSE:
@@ -73,10 +74,16 @@ def _lines(title: str, total: int) -> Callback:
         last = now
         left = (now - first) / max(1, sweeps - 1) * (total - sweeps)
         known = f", at most {left:.0f} s left" if sweeps > 1 else ""
-        line = f"{title}: sweep {sweeps} of at most {total}, objective {best:.6g}{known}"
+        where = "" if sweep.rows is None else f" and {sweep.rows:,} rows"
+        line = f"{title}: sweep {sweeps}{where} of at most {total}, objective {best:.6g}{known}"
         print(line, file=sys.stderr, flush=True)
 
     return show
+
+
+def _whole(sweep: Sweep) -> bool:
+    """Say whether a whole sweep was done, and not a column or a part of the rows."""
+    return sweep.column is None and sweep.rows is None
 
 
 class Starts:
@@ -113,7 +120,7 @@ class Starts:
 
         def after(sweep: Sweep) -> bool:
             nonlocal running
-            if sweep.column is not None:  # a restart of a column is no task of its own
+            if not _whole(sweep):  # a restart of a column is no task of its own
                 return False
             stop = running.call_on_fit_task_end(
                 **known, reconstruction_attributes=lambda: reconstruct(sweep.H)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf.drawing.members import Members
+from odsymnmf.members import Members
 from odsymnmf.problem import Similarity
 
 Array = NDArray[Any]

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -19,10 +20,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import one_thread
+from odsymnmf.engine.many.new_items import solve_sparse_rows
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
-from odsymnmf.factorization import Factorization, LossName, factorize, warn_unconverged
+from odsymnmf.factorization import (
+    Factorization,
+    LossName,
+    Memberships,
+    factorize,
+    upper_bound,
+    warn_unconverged,
+)
 from odsymnmf.memberships import canonical_order, labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
 from odsymnmf.options import bound, whole_number
@@ -48,8 +57,9 @@ class ODSymNMF(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters, the columns of H.
+    n_clusters : int or "auto", default=8
+        Number of clusters, the columns of H. "auto", with sparse memberships: as many as the
+        start finds, thousands perhaps.
     loss : {"l2", "l1", "mixed", "robust"}, default="l2"
         Squared errors; absolute errors, for binary A with wrong or missing links whose clusters
         are nearly complete; both, each relative to its value without memberships, in the ratio
@@ -66,9 +76,9 @@ class ODSymNMF(
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of shape \
-            (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
+    init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
+        The first start, as for `odsymnmf.factorize`. "auto" is "greedy", or "ego" with sparse
+        memberships. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
         and "mixed" are the fits of these losses from the greedy start, for another loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
@@ -84,6 +94,9 @@ class ODSymNMF(
         objective.
         None means 10 for the losses "l1" and "mixed" (it ends when a round changes nothing), else
         0.
+    memberships : {"auto", "sparse", "full"}, default="auto"
+        How H is stored, as for `odsymnmf.factorize`: "sparse" is for thousands of clusters, and
+        needs sparse similarities and one start.
     normalize : {"degree"}, default=None
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others.
@@ -104,8 +117,8 @@ class ODSymNMF(
 
     Attributes
     ----------
-    membership_ : ndarray of shape (n_samples, n_clusters)
-        H. The column with the largest total comes first.
+    membership_ : ndarray or scipy.sparse.csr_array of shape (n_samples, n_clusters)
+        H, a CSR array where memberships are sparse. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
         The cluster with the largest membership; -1 for an item that belongs to none.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
@@ -162,17 +175,18 @@ class ODSymNMF(
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | Literal["auto"] = 8,
         *,
         loss: LossName = "l2",
         l1_ratio: float = 0.5,
         affinity: Affinity = "precomputed",
-        init: Any = "greedy",
+        init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
         upper: float | None = None,
         restarts: int | None = None,
+        memberships: Memberships = "auto",
         normalize: Literal["degree"] | None = None,
         zero_weight: float = 1.0,
         gamma: float | None = None,
@@ -191,6 +205,7 @@ class ODSymNMF(
         self.tol = tol
         self.upper = upper
         self.restarts = restarts
+        self.memberships = memberships
         self.normalize = normalize
         self.zero_weight = zero_weight
         self.gamma = gamma
@@ -234,11 +249,14 @@ class ODSymNMF(
         self.converged_ = best.converged
         self.mix_ = best.mix
         self._scales = best.scales
+        self._upper = bound(self.upper)
+        if best.memberships == "sparse":
+            self._upper = upper_bound(A, self.upper, self.loss, "sparse")
         self.restarts_ = best.restarts
         starts.end()
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.
 
         Parameters
@@ -250,11 +268,11 @@ class ODSymNMF(
 
         Returns
         -------
-        membership : ndarray of shape (n_samples, n_clusters)
+        membership : ndarray or scipy.sparse.csr_array of shape (n_samples, n_clusters)
         """
         return self.fit(X).membership_
 
-    def predict_membership(self, X: Any) -> Array:
+    def predict_membership(self, X: Any) -> Any:
         """Find memberships of new items, with those of the fitted items held fixed.
 
         Row x minimises sum_j |S_j - x . h_j|^p over 0 <= x <= upper, where S_j is the similarity
@@ -273,21 +291,23 @@ class ODSymNMF(
 
         Returns
         -------
-        membership : ndarray of shape (n_new, n_clusters)
+        membership : ndarray or scipy.sparse.csr_array of shape (n_new, n_clusters)
+            Sparse where ``membership_`` is; then a membership has its price here, too.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        H, solve = (
-            self.membership_,
-            partial(
-                solve_rows,
-                scales=self._scales,
-                upper=bound(self.upper),
-                zero_weight=self.zero_weight,
-            ),
+        H = self.membership_
+        kept_sparse = sparse.issparse(H)
+        solve = partial(
+            solve_sparse_rows if kept_sparse else solve_rows,
+            H=H,
+            scales=self._scales,
+            upper=self._upper,
+            zero_weight=self.zero_weight,
         )
-        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(H)))
-        return np.concatenate([solve(self._affinities.to_fitted(X[b]), H) for b in pieces])
+        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // H.shape[0]))
+        found = [solve(self._affinities.to_fitted(X[b])) for b in pieces]
+        return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Find the clusters of new items: the largest entry of `predict_membership`.
@@ -328,7 +348,13 @@ class ODSymNMF(
             raise ValueError(f'normalize={self.normalize!r} is not known; use "degree" or None.')
         limits = {"n_clusters": 1, "n_init": 1, "max_iter": 0, "n_neighbors": 1}
         for name, least in limits.items():
-            whole_number(name, getattr(self, name), least)
+            if name != "n_clusters" or self.n_clusters != "auto":
+                whole_number(name, getattr(self, name), least)
+        if self.n_init > 1 and (self.memberships == "sparse" or self.n_clusters == "auto"):
+            raise ValueError(
+                f"n_init={self.n_init}, but there are no random starts for sparse memberships; use "
+                "n_init=1."
+            )
 
     def _validated(self, X: Any, reset: bool) -> Any:
         # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
@@ -385,6 +411,7 @@ class ODSymNMF(
                         tol=self.tol,
                         upper=self.upper,
                         restarts=self.restarts,
+                        memberships=self.memberships if self.n_init == 1 else "full",
                         random_state=seeds[start],
                         callback=callback,
                     )
@@ -409,7 +436,8 @@ class ODSymNMF(
             warn_unconverged(self.tol, self.max_iter, stacklevel=4)
         return best
 
-    def _fitted(self, H: Array) -> dict[str, Any]:
+    def _fitted(self, H: Any) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""
-        H = np.ascontiguousarray(H[:, canonical_order(H)])
+        H = H[:, canonical_order(H)]
+        H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
         return {"membership_": H, "labels_": labels(H)}

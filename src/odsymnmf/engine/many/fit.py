@@ -78,11 +78,12 @@ def fit(
     if grown:
         M = merged(there, M, make)
         M = _best(M, r)
+    elif r is None:
+        _without_repeats(M, upper)
     run = SparseRun(make(M), order, max_iter=max_iter, tol=tol, callback=callback)
     M = run.complete()
     if r is None:
-        M.merge_repeated()
-        np.minimum(M.rows.value, upper, out=M.rows.value)
+        _without_repeats(M, upper)
         M.drop_empty()
     history = run.history()
     H = run.as_given(M)
@@ -118,6 +119,12 @@ def _start(A: Links, r: int | None, init: Any, rng: RandomSource) -> tuple[spars
     if H.dtype.kind not in "biuf":
         raise ValueError(f"init must hold real numbers; got dtype {H.dtype}.")
     return Memberships(H.astype(np.float64)).csr(), False
+
+
+def _without_repeats(M: Memberships, upper: float) -> None:
+    """Make one column of those that are nearly the same."""
+    if M.merge_repeated():
+        np.minimum(M.rows.value, upper, out=M.rows.value)
 
 
 def _best(M: Memberships, r: int | None) -> Memberships:
