@@ -23,9 +23,10 @@ from benchmarks.many_problems import (
     planted,
 )
 from benchmarks.timing import in_new_process, table
-from odsymnmf.engine.many import peers, starts
+from odsymnmf.engine.many import starts
 from odsymnmf.engine.many.find import FRACTION, find, natural_bound
 from odsymnmf.engine.many.memberships import Memberships, column_sets
+from odsymnmf.engine.many.peers import label_propagation_sets, leiden_sets
 from odsymnmf.engine.many.sweep import SparseL2, links
 
 SEED = 7
@@ -122,7 +123,7 @@ def million(n: int = 1_000_000) -> Iterator[tuple[str, str, str]]:
 
 
 def leiden(A: Any, resolution: float | None) -> list[Any]:
-    return [s for s in peers.leiden_sets(links(A), resolution) if len(s) >= 3]
+    return [s for s in leiden_sets(links(A), resolution) if len(s) >= 3]
 
 
 def peers(n: int, mixing: float = 0.2, bigclam: bool = False) -> Iterator[tuple[str, ...]]:
@@ -135,7 +136,7 @@ def peers(n: int, mixing: float = 0.2, bigclam: bool = False) -> Iterator[tuple[
     }
     for resolution in (0.01, 0.03, 0.1, 0.2, 0.3):
         cases[f"Leiden, constant Potts, {resolution}"] = lambda g=resolution: leiden(A, g)
-    cases["label propagation"] = lambda: peers.label_propagation_sets(stored)
+    cases["label propagation"] = lambda: label_propagation_sets(stored)
     if bigclam:
         cases["BigClam (our own, compiled)"] = lambda: bigclam_sets(stored, len(known))
     for name, method in cases.items():

@@ -11,11 +11,12 @@ from odsymnmf.arrays import Array
 from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
-from odsymnmf.engine.many.fit import fit, sparse_objective
+from odsymnmf.engine.many.fit import fit as fit_sparse
+from odsymnmf.engine.many.fit import sparse_objective
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.starts import given, start
 from odsymnmf.options import bound, number, whole_number
-from odsymnmf.problem import Similarity, as_similarity
+from odsymnmf.problem import Similarity, Sparse, as_similarity
 from odsymnmf.random_state import RandomState, as_random
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
@@ -125,9 +126,10 @@ def factorize(
         per item, -1 for none; sets hold the numbers of items, and may overlap. For sparse
         memberships: "ego" (sets of neighbours, which need no number of clusters), "leiden",
         "label_propagation" (igraph's), labels, sets, or a sparse array (n x r). For full ones:
-        "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed". "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
-        usual one of NMF, made symmetric. "l2" and "mixed" are the fits of these losses from the
-        greedy start, for another loss to go on from (their sweeps are not counted).
+        "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed". "greedy" is the paper's,
+        "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made symmetric. "l2"
+        and "mixed" are the fits of these losses from the greedy start, for another loss to go on
+        from (their sweeps are not counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
@@ -195,20 +197,18 @@ def factorize(
     similarity = as_similarity(A, weights, zero_weight)
     columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
-    if sparse_is_chosen(
-        memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init
-    ):
+    if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
+        assert isinstance(similarity, Sparse)
         if restarts:
             raise ValueError(f"restarts={restarts}: columns of sparse memberships are not rebuilt.")
-        options: Any = {"max_iter": max_iter, "tol": tol, "callback": callback}
         upper = upper_bound(similarity, upper, loss, "sparse")
+        options: Any = {"max_iter": max_iter, "tol": tol, "upper": upper, "callback": callback}
         rng = as_random(random_state)
-        found = fit(similarity, columns, init, rng, loss=loss, upper=upper, **options)
+        found = fit_sparse(similarity, columns, init, rng, loss=loss, **options)
         if found.status == "max_iter" and max_iter > 0:
             warn_unconverged(tol, max_iter, stacklevel=2)
         none = np.empty(0, dtype=np.intp)
-        scales = Scales(1.0, 0.0) if loss == "l1" else SQUARED
-        return Factorization(*found, none, None, scales)
+        return Factorization(*found, none, None, Scales(1.0, 0.0) if loss == "l1" else SQUARED)
     assert columns is not None
     r, init = columns, "greedy" if isinstance(init, str) and init == "auto" else init
     upper = _within_reason(similarity, bound(upper), diagonal)
@@ -276,6 +276,7 @@ def objective(
     similarity = as_similarity(A, weights, zero_weight)
     if sparse.issparse(H):
         sparse_is_chosen("sparse", similarity, None, loss=loss, diagonal=diagonal, init="auto")
+        assert isinstance(similarity, Sparse)
         return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")

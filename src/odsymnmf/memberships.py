@@ -154,26 +154,27 @@ def overlapping_sets(
     """
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f'threshold={threshold!r} is not known; use a number or "auto".')
-    if sparse.issparse(H) and isinstance(threshold, str):
-        return _harmful_entries(as_members(H), A, loss, tolerance)
-    if sparse.issparse(H) and 0 <= threshold <= 1:
-        return as_members(H).sets(threshold)
+    if not isinstance(threshold, str) and not 0 <= threshold <= 1:
+        raise ValueError(f'threshold must be from 0 to 1, or "auto"; got {threshold!r}.')
+    if sparse.issparse(H):
+        members = as_members(H)
+        if isinstance(threshold, str):
+            return _harmful_entries(members, A, loss, tolerance)
+        return members.sets(threshold)
     H = _as_memberships(H)
     if isinstance(threshold, str):
         similarity = _similarity_of(A, H)
         rises, alone = harm(similarity, H, _scales(loss, similarity))
         belongs = rises > tolerance * alone[:, None]
-    elif 0 <= threshold <= 1:
-        belongs = threshold * H.max(axis=1, keepdims=True) <= H
     else:
-        raise ValueError(f'threshold must be from 0 to 1, or "auto"; got {threshold!r}.')
+        belongs = threshold * H.max(axis=1, keepdims=True) <= H
     belongs &= H > 0
     order = np.argsort(-H, axis=0, kind="stable")
     return [order[belongs[order[:, l], l], l] for l in range(H.shape[1])]
 
 
 def supporting_pairs(
-    H: ArrayLike, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
+    H: Any, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
 ) -> tuple[NDArray[np.intp], Array]:
     """Return the items that hold ``item`` in ``cluster``, and by how much each does.
 
@@ -206,10 +207,8 @@ def supporting_pairs(
     >>> supporting_pairs([[1, 0], [1, 1], [0, 1]], A, item=1, cluster=0)
     (array([0]), array([1.]))
     """
-    if sparse.issparse(H):
-        H = sparse.csr_array(H).astype(np.float64)
-    else:
-        H = _as_memberships(H).astype(np.float64, copy=False)
+    M: Any = sparse.csr_array(H) if sparse.issparse(H) else _as_memberships(H)
+    H = M.astype(np.float64)
     for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
         if not 0 <= number < size:
             raise ValueError(f"{name}={number} does not exist; H has {size}, from 0 on.")

@@ -45,11 +45,10 @@ def test_reading_sparse_memberships_is_reading_full_ones(seed):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_harm_and_support_are_those_of_full_memberships(loss, weighted):
     for seed in range(20):
-        H, A = random_h(seed), sparse.csr_array(random_a(seed))
+        H, A = random_h(seed), random_a(seed)
         if weighted:  # unknown pairs
-            A[[0, 1], [1, 0]] = np.nan
-            A[[2, 5], [5, 2]] = np.nan
-        S = sparse.csr_array(H)
+            A[[0, 1, 2, 5], [1, 0, 5, 2]] = np.nan
+        A, S = sparse.csr_array(A), sparse.csr_array(H)
         options = {"A": A, "loss": loss, "tolerance": 0.05}
         ours = memberships.overlapping_sets(S, "auto", **options)
         theirs = memberships.overlapping_sets(H, "auto", **options)

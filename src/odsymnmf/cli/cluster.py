@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import FilePath, Number
+from odsymnmf.cli.options import FilePath, Number, NumberOrAuto
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
-STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2")
+MANY_STARTS = ("ego", "leiden", "label_propagation")
+STARTS = ("auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", *MANY_STARTS)
 # Those of odsymnmf.io, which is too heavy to be imported for a help text; a test compares.
 FORMATS = (
     *("edges", "adjlist", "table", "mtx", "npy", "npz"),
@@ -28,7 +29,16 @@ INTERRUPTED = 130
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
 @click.argument("inputs", nargs=-1, required=True, type=FilePath(), metavar="INPUT...")
 @click.option(
-    "-r", "n_clusters", type=click.IntRange(1, 10**9), required=True, help="Number of clusters."
+    "-r",
+    "n_clusters",
+    type=NumberOrAuto(1, 10**9),
+    required=True,
+    help="Number of clusters; with --many, auto: as many as there are.",
+)
+@click.option(
+    "--many",
+    is_flag=True,
+    help="Thousands of clusters: memberships are kept by their non-zeros. INPUT must be a graph.",
 )
 @click.option(
     "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
@@ -40,7 +50,13 @@ INTERRUPTED = 130
     help="precomputed: INPUT holds similarities or links. Else it holds features, one row per "
     "item, to be compared so.",
 )
-@click.option("--init", type=click.Choice(STARTS), default="greedy", help="The first start.")
+@click.option(
+    "--init",
+    type=click.Choice(STARTS),
+    default="auto",
+    help="The first start. auto: greedy, with --many ego. With --many: ego (sets of neighbours), "
+    "leiden, label_propagation (these need igraph).",
+)
 @click.option(
     "--n-init",
     type=click.IntRange(1),
@@ -98,6 +114,7 @@ def cluster(
     output: Path | None,
     force: bool,
     quiet: bool,
+    many: bool,
     **parameters: Any,
 ) -> None:
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
@@ -109,7 +126,10 @@ def cluster(
     \b
     a graph     odsymnmf cluster graph.csv -r 8 --normalize degree --upper 0.4 --n-init 20
     documents   odsymnmf cluster letters/ -r 12 --text
+    many groups odsymnmf cluster big.edges -r auto --many
     """
+    _check_many(many, parameters)
+    parameters["memberships"] = "sparse" if many else "auto"
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
     if parameters["init"] == "l2" and parameters["loss"] != "l1":
         raise click.UsageError("--init l2 is a start for --loss l1; leave it out")
@@ -152,6 +172,25 @@ def cluster(
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
         ctx.exit(INTERRUPTED)
+
+
+def _check_many(many: bool, parameters: dict[str, Any]) -> None:
+    """Refuse what only goes with --many, or does not go with it, in the words of the command."""
+    init = parameters["init"]
+    if not many and parameters["n_clusters"] == "auto":
+        raise click.UsageError("-r auto goes with --many; else give the number of clusters")
+    if not many and init in MANY_STARTS:
+        raise click.UsageError(f"--init {init} goes with --many")
+    if many and init not in ("auto", *MANY_STARTS):
+        raise click.UsageError(
+            f"--init {init} does not go with --many; use {', '.join(MANY_STARTS)}"
+        )
+    if many and parameters["n_init"] > 1:
+        raise click.UsageError("--n-init: with --many there is one start; leave it out")
+    if many and parameters["restarts"]:
+        raise click.UsageError("--restarts does not go with --many; leave it out")
+    if many and parameters["affinity"] not in (None, "precomputed", "nearest_neighbors"):
+        raise click.UsageError("--many needs a graph; use --affinity nearest_neighbors")
 
 
 def _print(text: str, folder: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-__all__ = ["FilePath", "Number"]
+__all__ = ["FilePath", "Number", "NumberOrAuto"]
 
 
 class FilePath(click.Path):
@@ -30,3 +30,15 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
+
+
+class NumberOrAuto(click.IntRange):
+    """A whole number within a range, or the word auto."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or "auto"."""
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return what the help calls the value."""
+        return "[INTEGER|auto]"

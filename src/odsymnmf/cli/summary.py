@@ -121,7 +121,7 @@ class Outcome:
         return f"the last complete sweep ({self.model.n_iter_})"
 
 
-def notes(items: "Items", r: int) -> list[str]:
+def notes(items: "Items", r: Any) -> list[str]:
     """Return what to know before the fit."""
     found = list(items.notes)
     # Such names are written as they are: changed names would match nothing any more.
@@ -132,7 +132,7 @@ def notes(items: "Items", r: int) -> list[str]:
             f"{len(formulas)} {look}, such as {plain(formulas[0])!r}; in a spreadsheet, "
             "import the names in labels.csv and membership.csv as text"
         )
-    if r > len(items.names):
+    if r != "auto" and r > len(items.names):
         found.append(f"-r {r} is more than the {len(items.names)} items: clusters will be empty")
     return found
 
@@ -191,7 +191,11 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
 def facts(outcome: Outcome) -> dict[str, str]:
     """Return what the page says of the run."""
     p, A = outcome.parameters, outcome.model.similarity_
-    found = {"items": f"{A.n:,}", "clusters": str(p["n_clusters"]), "format": outcome.items.format}
+    found = {
+        "items": f"{A.n:,}",
+        "clusters": f"{outcome.members.r:,}",
+        "format": outcome.items.format,
+    }
     if A.stored is not None:
         found["linked pairs"] = f"{A.stored:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"

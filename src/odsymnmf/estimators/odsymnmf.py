@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from odsymnmf.arrays import Array, blocks
+from odsymnmf.arrays import blocks
 from odsymnmf.blas import one_thread
 from odsymnmf.engine.many.new_items import solve_sparse_rows
 from odsymnmf.engine.new_items import solve_rows

@@ -71,9 +71,7 @@ def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
         return f'is for loss="l2" and loss="l1", not for loss={loss!r}.'
     if isinstance(init, str) and init not in ("auto", *STARTS):
         known = ", ".join(repr(name) for name in STARTS)
-        return (
-            f"cannot start from init={init!r}; use {known}, labels, sets or a CSR array."
-        )
+        return f"cannot start from init={init!r}; use {known}, labels, sets or a CSR array."
     return None
 
 

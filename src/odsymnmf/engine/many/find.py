@@ -92,7 +92,7 @@ def merged(
     make: Callable[[Memberships], SparseFit],
     progress: Progress | None = None,
 ) -> Memberships:
-    """Return memberships in which parts of one group are put together, after a few sweeps each time.
+    """Return memberships in which parts of one group are put together, after a few sweeps.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_rows
 from odsymnmf.kernels.sparse_arrays import Rows
 
+
 def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
     """Return a log of n empty rows, with room for so many entries."""
     # One record per entry: the column of a neighbour's membership comes with its value.

@@ -15,7 +15,7 @@ from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import with_room
 from odsymnmf.engine.many.sweep import CAP, SHARE, SparseL2
 from odsymnmf.kernels import sparse_l1, sparse_l2
-from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.kernels.sparse_arrays import Links, add_pair
 from odsymnmf.kernels.weights import Exceptions
 
 # Passes over the entries of a row: it is a small convex problem.
@@ -110,7 +110,7 @@ class _L2:
             fit.D.diagonal[l] -= x * x
             for t, y in zip(found[0][:p], found[1][:p], strict=True):
                 # The pair is there: the sweep has put it in.
-                sparse_l2.add_pair(
+                add_pair(
                     np.int64(l), np.int64(t), -x * y, fit.D.side, fit.D.key, fit.D.value, fit.D.used
                 )
         return found

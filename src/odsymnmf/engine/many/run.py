@@ -55,7 +55,8 @@ class SparseRun(Run):
     def complete(self) -> Memberships:
         """Run to the end and return the memberships of the last complete sweep."""
         super().complete()
-        return self.state.complete  # type: ignore[no-any-return]
+        found: Memberships = self.state.complete
+        return found
 
     def as_given(self, H: Memberships) -> sparse.csr_array:
         """Return memberships as a CSR array, items in the order in which they were given."""
