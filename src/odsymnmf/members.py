@@ -46,6 +46,13 @@ class Members:
         return peak
 
     @cached_property
+    def column_peak(self) -> Array:
+        """The largest membership in every cluster, max_i H_il."""
+        peak = np.zeros(self.r)
+        np.maximum.at(peak, self.H.indices, self.H.data)
+        return peak
+
+    @cached_property
     def label(self) -> NDArray[np.intp]:
         """The cluster of the largest membership, the first of equals; -1 for an empty row."""
         label = np.full(self.n, -1, dtype=np.intp)
@@ -61,9 +68,7 @@ class Members:
         totals = np.bincount(columns, weights=data.astype(np.float64), minlength=self.r)
         top = totals.max(initial=0.0)
         digits = np.round(totals / top, 6) if top > 0 else totals
-        largest = np.zeros(self.r)
-        np.maximum.at(largest, columns, data)
-        strong = np.flatnonzero(data >= 0.5 * largest[columns])[::-1]
+        strong = np.flatnonzero(data >= 0.5 * self.column_peak[columns])[::-1]
         first = np.zeros(self.r, dtype=np.intp)
         first[columns[strong]] = self.rows[strong]  # backwards: the first is written last
         return np.lexsort((first, -digits))
@@ -128,6 +133,10 @@ class Members:
     def sets(self, share: float = 0.5) -> list[NDArray[np.intp]]:
         """Return the items of every cluster with H_il >= share max_t H_it, the strongest first."""
         return self.sets_of(self.H.data >= share * self.peak[self.rows])
+
+    def column_sets(self, share: float = 0.2) -> list[NDArray[np.intp]]:
+        """Return the items of every cluster with H_il >= share max_j H_jl, the strongest first."""
+        return self.sets_of(self.H.data >= share * self.column_peak[self.H.indices])
 
     def sets_of(self, belongs: Array) -> list[NDArray[np.intp]]:
         """Return the items of every cluster whose entries are marked, the strongest first."""

@@ -138,6 +138,15 @@ def test_r_bounds_the_columns_and_more_than_are_found_stay_empty():
     assert (np.bincount(f.H.indices, minlength=9) > 0).sum() == 6
 
 
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_where_there_is_no_cluster_one_is_empty(loss):
+    for A in (np.zeros((5, 5)), -np.ones((4, 4)), np.eye(2)[::-1]):
+        f = od.factorize(sparse.csr_array(A), "auto", loss=loss)
+        assert f.H.shape == (len(A), 1)
+        assert f.H.nnz == 0
+        assert (od.memberships.labels(f.H) == -1).all()
+
+
 def test_columns_that_repeat_or_end_empty_go():
     A, group = noisy(7)
     sets = [np.flatnonzero(group == l) for l in range(8)]

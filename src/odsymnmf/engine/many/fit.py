@@ -87,7 +87,8 @@ def fit(
         M.drop_empty()
     history = run.history()
     H = run.as_given(M)
-    H.resize(A.n, H.shape[1] if r is None else r)
+    # Where there is no cluster at all, one that is empty.
+    H.resize(A.n, max(1, H.shape[1]) if r is None else r)
     return Found(H, run.fit.objective(M), history, run.state.n_iter, run.status)
 
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_rows
 from odsymnmf.kernels.sparse_arrays import Rows
+from odsymnmf.members import as_members
 
 
 def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
@@ -196,16 +197,8 @@ def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> l
     >>> [items.tolist() for items in column_sets(H)]
     [[0, 1], [2]]
     """
-    largest = np.zeros(H.shape[1])
-    np.maximum.at(largest, H.indices, H.data)
-    strong = (H.data >= fraction * largest[H.indices]) & (H.data > 0)
-    items = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))[strong]
-    columns = H.indices[strong]
-    order = np.argsort(columns, kind="stable")
-    if len(order) == 0:
-        return []
-    sets = np.split(items[order], np.flatnonzero(np.diff(columns[order])) + 1)
-    return [s for s in sets if len(s) >= least]
+    sets = as_members(H).column_sets(fraction) if H.shape[1] else []
+    return [np.sort(items) for items in sets if len(items) >= least]
 
 
 def _heavier(first: Array, second: Array, norms: Array) -> Array:
