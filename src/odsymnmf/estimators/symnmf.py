@@ -29,9 +29,8 @@ class SymNMF(ODSymNMF):
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of shape \
-            (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
+    init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
+        The first start, as for `odsymnmf.factorize`. "auto" is "greedy". "greedy" is the paper's; "spectral" costs less where n is large; "l2"
         and "mixed" are the fits of these losses from the greedy start, for another loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
@@ -111,7 +110,7 @@ class SymNMF(ODSymNMF):
         n_clusters: int = 8,
         *,
         affinity: Affinity = "precomputed",
-        init: Any = "greedy",
+        init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
