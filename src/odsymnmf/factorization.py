@@ -200,7 +200,10 @@ def factorize(
     if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
         assert isinstance(similarity, Sparse)
         if restarts:
-            raise ValueError(f"restarts={restarts}: columns of sparse memberships are not rebuilt.")
+            raise ValueError(
+                f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
+                'out, or use memberships="full".'
+            )
         upper = upper_bound(similarity, upper, loss, "sparse")
         options: Any = {"max_iter": max_iter, "tol": tol, "upper": upper, "callback": callback}
         rng = as_random(random_state)

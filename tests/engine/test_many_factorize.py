@@ -159,7 +159,10 @@ def test_storage_is_chosen_by_size_and_memory():
     A = as_similarity(cliques())
     options = {"loss": "l2", "diagonal": "ignore", "init": "auto"}
     assert not sparse_is_chosen("auto", A, 600, **options)
-    with mock.patch("odsymnmf.engine.many.choice.available_memory", return_value=1000):
+    with (
+        mock.patch("odsymnmf.engine.many.choice.available_memory", return_value=1000),
+        mock.patch("odsymnmf.engine.many.choice.LARGE", 10),
+    ):
         assert sparse_is_chosen("auto", A, 5, **options)
         assert not sparse_is_chosen("full", A, 5, **options)
         assert not sparse_is_chosen("auto", A, 5, **{**options, "init": "greedy"})

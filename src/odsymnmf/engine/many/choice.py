@@ -78,5 +78,8 @@ def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
 def _too_large(A: Similarity, r: int) -> bool:
     if r > MANY and A.n * r > LARGE:
         return True
+    needed = COPIES * A.n * r * A.dtype.itemsize
+    if needed < LARGE:  # nobody has so little
+        return False
     left = available_memory()
-    return left is not None and COPIES * A.n * r * A.dtype.itemsize > left
+    return left is not None and needed > left
