@@ -11,13 +11,12 @@ from odsymnmf.arrays import Array
 from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
-from odsymnmf.engine.many.fit import fit as fit_sparse
-from odsymnmf.engine.many.fit import sparse_objective
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.starts import given, start
 from odsymnmf.options import bound, number, whole_number
 from odsymnmf.problem import Similarity, Sparse, as_similarity
 from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.signals import held
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
 Memberships = Literal["auto", "sparse", "full"]
@@ -198,6 +197,8 @@ def factorize(
     columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
     if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
+        with held():  # these import Numba, which Ctrl-C must not cut in two
+            from odsymnmf.engine.many.fit import fit as fit_sparse
         assert isinstance(similarity, Sparse)
         if restarts:
             raise ValueError(
@@ -279,6 +280,8 @@ def objective(
     similarity = as_similarity(A, weights, zero_weight)
     if sparse.issparse(H):
         sparse_is_chosen("sparse", similarity, None, loss=loss, diagonal=diagonal, init="auto")
+        with held():
+            from odsymnmf.engine.many.fit import sparse_objective
         assert isinstance(similarity, Sparse)
         return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
-from odsymnmf.engine.many.harm import entry_harm
 from odsymnmf.members import Members, as_members
 from odsymnmf.problem import Similarity, Sparse, as_similarity
+from odsymnmf.signals import held
 
 __all__ = ["canonical_order", "labels", "overlapping_sets", "strength", "supporting_pairs"]
 
@@ -227,6 +227,8 @@ def supporting_pairs(
 
 def _harmful_entries(members: Members, A: Any, loss: str, tolerance: float) -> list[Any]:
     """Return the sets of the memberships that could not go without harm, entry by entry."""
+    with held():  # this imports Numba, which Ctrl-C must not cut in two
+        from odsymnmf.engine.many.harm import entry_harm
     similarity = _similarity_of(A, members.H)
     if not isinstance(similarity, Sparse):
         raise ValueError("sparse memberships were fitted to a sparse A; pass that.")

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import blocks
 from odsymnmf.blas import one_thread
-from odsymnmf.engine.many.new_items import solve_sparse_rows
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
@@ -298,6 +297,8 @@ class ODSymNMF(
         X = self._validated(X, reset=False)
         H = self.membership_
         kept_sparse = sparse.issparse(H)
+        if kept_sparse:  # Numba, which takes time to import, is there since the fit
+            from odsymnmf.engine.many.new_items import solve_sparse_rows
         solve = partial(
             solve_sparse_rows if kept_sparse else solve_rows,
             H=H,

@@ -4,11 +4,12 @@ from typing import Any
 
 from scipy import sparse
 
-from odsymnmf.engine.many.fit import STARTS
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.problem import Dense, Similarity, Sparse
 from odsymnmf.resources import available_memory
 
+# The starts that need no full array; "auto" is the first.
+STARTS = ("ego", "leiden", "label_propagation")
 # Beyond so many clusters and entries of H, full storage takes many times as long.
 MANY, LARGE = 500, 2**24
 # Full storage holds H, its last complete state, and as much again on the way.

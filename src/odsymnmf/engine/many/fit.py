@@ -19,9 +19,6 @@ from odsymnmf.problem import Sparse
 from odsymnmf.problem.weights import reordered_weights
 from odsymnmf.random_state import RandomSource
 
-# The starts that need no full array; "auto" is the first.
-STARTS = ("ego", "leiden", "label_propagation")
-
 
 class Found(NamedTuple):
     """Memberships as a CSR array, f there, its history with the price, and how it ended."""
