@@ -203,7 +203,11 @@ from scipy import sparse
 from odsymnmf.engine.many.find import find
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.rounds import round_of
+from odsymnmf.engine.losses import Scales
+from odsymnmf.engine.many.harm import entry_harm
+from odsymnmf.engine.many.new_items import solve_sparse_rows
 from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+from odsymnmf.problem import as_similarity
 
 for seed in range(6):
     A, H, background, own, weights, upper = oracle.problem(seed, most=10)
@@ -217,6 +221,10 @@ for seed in range(6):
     fit = SparseL2(stored, Memberships(H), E, full_side=0)
     fit.refresh()
     round_of(fit, np.arange(len(H)))
+    S = sparse.csr_array(A)
+    entry_harm(as_similarity(S, zero_weight=0.5), sparse.csr_array(H), Scales(0.5, 0.5))
+    for scales in (Scales(1.0, 0.0), Scales(0.0, 1.0)):
+        solve_sparse_rows(S[:2], sparse.csr_array(H), scales, 0.9, 0.5)
 hub = np.array([[1e4, 1.0], [1e-4, 0.5], [1e-4, 0.0], [0.0, 0.7]])  # sums that cancel
 for kind in (SparseL1, SparseL2):
     fit = kind(links(sparse.csr_array(np.ones((4, 4)))), Memberships(hub))
