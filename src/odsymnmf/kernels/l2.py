@@ -118,7 +118,7 @@ def load(k, H, sums, row):
         a = D[l, l] - h * h
         cancelled |= a < CANCELLED * peak[l]
         inverse[l] = 1.0 / a if a > TINY else 0.0
-        values[m], found[m] = h, l  # without a branch to mispredict
+        found[m] = l  # without a branch to mispredict
         m += h != 0.0
     c = norm
     if cancelled:
@@ -127,6 +127,8 @@ def load(k, H, sums, row):
         for l in range(r):
             inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
             root[l] = np.sqrt(peak[l])
+    for j in range(m):
+        values[j] = x[found[j]]
     add_rows(u, found, values, 0, m, D)
     return m, norm, c
 
