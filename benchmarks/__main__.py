@@ -20,6 +20,7 @@ TABLES = [
     "restarts",
     "reading",
     "unknown",
+    "between",
 ]
 
 
