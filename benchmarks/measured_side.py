@@ -1,7 +1,7 @@
-"""One side of `benchmarks.against`: builds a case with whichever odsymnmf it is given, and times it.
+"""One side of `benchmarks.against`: times a case with whichever odsymnmf it is given.
 
 Run as ``python -m benchmarks.measured_side CASE START``, with a line on standard input for each
-measurement. START is a file for H: made by the side that comes first, so that both do the same work.
+measurement. START is a file for H, made by the side that comes first: both do the same work.
 """
 
 import hashlib
