@@ -13,7 +13,7 @@ from scipy.sparse.linalg import eigsh
 
 import odsymnmf as od
 from odsymnmf import memberships, similarity
-from odsymnmf.engine import starts
+from odsymnmf.engine.starts import fitted
 
 # Accuracy of the eigenvectors that a start is made of; 1e-2 costs NMI on graphs in many pieces.
 TOLERANCE = 1e-3
@@ -89,7 +89,7 @@ def upper(n: int, r: int, bound: tuple[float, float] | None) -> float | None:
 
 
 def spectral(A: similarity.Similarity, r: int) -> Any:
-    """Return the spectral start from more accurate eigenvectors."""
+    """Return the spectral start from eigenvectors in double precision."""
     return rotated(A, eigenvectors(A, r))
 
 
@@ -98,7 +98,7 @@ def rotated(A: similarity.Similarity, V: Any) -> Any:
     left, _, right = linalg.svd(V[pivots].T)
     H = V @ (left @ right)
     H[np.abs(H).max(axis=0) * 1e-6 >= H] = 0.0
-    return starts.fitted(A, H)
+    return fitted(A, H)
 
 
 def eigenvectors(A: similarity.Similarity, r: int) -> Any:
