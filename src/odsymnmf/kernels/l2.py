@@ -150,7 +150,7 @@ def _entries(
 ):
     """Bring the entries of row x of item k to their optimum in turn, and write them to out[o].
 
-    ``start`` is what `_load` has returned; row ``own_row`` of the exceptions is the item's. Return
+    ``start`` is what `load` has returned; row ``own_row`` of the exceptions is the item's. Return
     how many entries x has or had, the decrease of the objective and the violation of the optimality
     conditions met on the way.
     """
