@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from odsymnmf.drawing import MatrixPicture, as_members, matrix_picture
 from odsymnmf.drawing.colours import NEGATIVE, NOBODY, POSITIVE, palette
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships"]
 
-Array = NDArray[Any]
 
 # More names than this along an axis, or in a graph, cover each other.
 MOST_NAMES = 80

@@ -15,7 +15,7 @@ from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
-from odsymnmf.engine import starts
+from odsymnmf.engine import losses, starts
 from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
@@ -90,18 +90,20 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
     spy.__signature__ = inspect.signature(original)
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
-    options = "--loss l1 --init spectral --n-init 2 --normalize degree --upper 0.4 --restarts 1"
-    options += " --max-iter 9 --tol 0.01 --seed 5"
+    options = "--loss mixed --l1-ratio 0.3 --init spectral --n-init 2 --normalize degree"
+    options += " --upper 0.4 --zero-weight 0.1 --restarts 1 --max-iter 9 --tol 0.01 --seed 5"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
         "n_clusters": 3,
-        "loss": "l1",
+        "loss": "mixed",
+        "l1_ratio": 0.3,
         "affinity": "precomputed",
         "init": "spectral",
         "n_init": 2,
         "normalize": "degree",
         "upper": 0.4,
+        "zero_weight": 0.1,
         "restarts": 1,
         "max_iter": 9,
         "tol": 0.01,
@@ -113,7 +115,9 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
     assert command.AFFINITIES == affinity.AFFINITIES
-    assert set(command.STARTS) == set(starts.STARTS)
+    assert tuple(starts.STARTS) == command.STARTS
+    assert tuple(losses.names()) == command.LOSSES
+    assert summary.EXPLAINED.keys() == {*losses.names()}
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -124,6 +128,30 @@ def test_defaults_are_those_of_the_estimator():
             command.cluster.make_context("cluster", ["x", "-r", "1"]).params[name]
             == (expected[name])
         ), name
+
+
+@pytest.mark.parametrize("loss", command.LOSSES)
+def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
+    result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert f"% of the {summary.EXPLAINED[loss]}" in result.stdout
+
+
+def test_an_empty_cell_is_an_unknown_pair(tmp_path):
+    """Two triangles, of which one pair is not known: with it or without, they are found."""
+    table = [["", *"abcdef"]]
+    for i, name in enumerate("abcdef"):
+        table.append([name, *(str(int(i // 3 == j // 3 and i != j)) for j in range(6))])
+    table[1][2] = table[2][1] = ""
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(",".join(row) for row in table), encoding="utf-8")
+    result = run("cluster", path, "-r", 2, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "1 pair is unknown" in result.stderr
+    assert "100.0 % of the squared similarities" in result.stdout
+    labels = [row[1] for row in rows(tmp_path / "run" / "labels.csv")[1:]]
+    assert len({*labels[:3]}) == len({*labels[3:]}) == 1
+    assert labels[0] != labels[3]
 
 
 @pytest.mark.parametrize("affinity", ["cosine", "rbf", "nearest_neighbors"])

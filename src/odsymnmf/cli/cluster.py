@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
+# These are the library's, which is too heavy to be imported for a help text; a test compares.
+LOSSES = ("l2", "l1", "mixed", "robust")
 STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
-# Those of odsymnmf.io, which is too heavy to be imported for a help text; a test compares.
 FORMATS = (
     *("edges", "adjlist", "table", "mtx", "npy", "npz"),
     *("parquet", "graphml", "gexf", "gml", "pajek", "cluto"),
@@ -31,8 +32,12 @@ INTERRUPTED = 130
     "-r", "n_clusters", type=click.IntRange(1, 10**9), required=True, help="Number of clusters."
 )
 @click.option(
-    "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
+    "--loss",
+    type=click.Choice(LOSSES),
+    default="l2",
+    help="Squared errors, absolute errors, a mix of both, or the larger of the two.",
 )
+@click.option("--l1-ratio", type=Number(0, 1), default=0.5, help="The share of l1 in --loss mixed.")
 @click.option(
     "--affinity",
     type=click.Choice(AFFINITIES),
@@ -54,9 +59,15 @@ INTERRUPTED = 130
 )
 @click.option("--upper", type=Number(0, min_open=True), help="Upper bound on memberships.")
 @click.option(
+    "--zero-weight",
+    type=Number(0),
+    default=1.0,
+    help="What a pair weighs that INPUT does not list; less than 1 leaves fewer items unassigned.",
+)
+@click.option(
     "--restarts",
     type=click.IntRange(0),
-    show_default="0 for l2, 10 for l1",
+    show_default="10 for l1 and mixed, else 0",
     help="Most rounds that build clusters anew.",
 )
 @click.option("--max-iter", type=click.IntRange(0), default=200, help="Most sweeps of a start.")
@@ -111,8 +122,9 @@ def cluster(
     documents   odsymnmf cluster letters/ -r 12 --text
     """
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
-    if parameters["init"] == "l2" and parameters["loss"] != "l1":
-        raise click.UsageError("--init l2 is a start for --loss l1; leave it out")
+    if parameters["init"] == parameters["loss"]:
+        start = parameters["init"]
+        raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
     folder = output or Path(_default_name(inputs[0]))
 
     from odsymnmf.cli.fit import finishing, fit, read_items

@@ -118,7 +118,7 @@ def load(k, H, sums, row):
         a = D[l, l] - h * h
         cancelled |= a < CANCELLED * peak[l]
         inverse[l] = 1.0 / a if a > TINY else 0.0
-        values[m], found[m] = h, l  # without a branch to mispredict
+        found[m] = l  # without a branch to mispredict
         m += h != 0.0
     c = norm
     if cancelled:
@@ -127,6 +127,8 @@ def load(k, H, sums, row):
         for l in range(r):
             inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
             root[l] = np.sqrt(peak[l])
+    for j in range(m):
+        values[j] = x[found[j]]
     add_rows(u, found, values, 0, m, D)
     return m, norm, c
 
@@ -148,7 +150,7 @@ def _entries(
 ):
     """Bring the entries of row x of item k to their optimum in turn, and write them to out[o].
 
-    ``start`` is what `_load` has returned; row ``own_row`` of the exceptions is the item's. Return
+    ``start`` is what `load` has returned; row ``own_row`` of the exceptions is the item's. Return
     how many entries x has or had, the decrease of the objective and the violation of the optimality
     conditions met on the way.
     """

@@ -102,8 +102,9 @@ def _learn_features(source, p, items, before, x, found):
     indptr, indices, data, Z = source.indptr, source.indices, source.data, source.Z
     m = 0
     for l in range(len(x)):
-        x[m], found[m] = x[l] - before[l], l
-        m += x[m] != 0.0
+        change = x[l] - before[l]
+        x[m], found[m] = change, l  # without a branch to mispredict
+        m += change != 0.0
     for j in range(indptr[items[p]], indptr[items[p] + 1]):
         i0, d0 = indices[j], data[j]
         for t in range(m):

@@ -6,7 +6,7 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses.measures import rows_of, tidy, total_error, worth
+from odsymnmf.engine.losses.measures import rows_of, swept, tidy, total_error, worth
 from odsymnmf.engine.losses.protocol import Scales, Step, Worth
 from odsymnmf.problem import Similarity
 
@@ -77,7 +77,7 @@ class L1:
     def sweep(self, H: Array, sums: ColumnSums, items: Array, empty: float = 0.0) -> Step:
         """Bring the rows of the items to their optimum in turn, and the sums with them.
 
-        The violation is the largest change relative to the largest entry.
+        The violation is the largest change relative to the largest entry of these rows.
         """
         l1, weights = kernels.l1, self.A.weights
         w0, exceptions = weights.background, weights.exceptions
@@ -89,7 +89,7 @@ class L1:
             found = l1.sweep(some, rows, weight, exceptions, w0, H, kept, room, self.upper, empty)
             decrease += found[0]
             furthest = max(furthest, found[1])
-        top = float(H.max(initial=0.0))
+        top = float(swept(H, items).max(initial=0.0))
         violation = furthest / top if top > 0 else furthest
         return Step(decrease if exceptions is not None else w0 * decrease, violation)
 

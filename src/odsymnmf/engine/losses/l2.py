@@ -6,7 +6,7 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses.measures import tidy, total_error, worth
+from odsymnmf.engine.losses.measures import swept, tidy, total_error, worth
 from odsymnmf.engine.losses.protocol import Scales, Step, Worth
 from odsymnmf.problem import Similarity
 
@@ -85,7 +85,7 @@ class L2:
             found = l2.sweep(some, source, exceptions, H, kept, row, room, *limits)
             decrease += found[0]
             violation += found[1]
-        if violation <= _rounding(H, sums.D):
+        if violation <= _rounding(swept(H, items), sums.D):
             violation = 0.0
         return Step(decrease if exceptions is not None else w0 * decrease, violation)
 

@@ -53,6 +53,11 @@ def rows_of(A: Similarity, items: Array) -> Iterator[tuple[Array, Any]]:
         yield items[b], A.rows(items[b])
 
 
+def swept(H: Array, items: Array) -> Array:
+    """Return the rows of the items; not copied where these are all, which is most often so."""
+    return H if len(items) == len(H) else H[items]
+
+
 def worth(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> Worth:
     """Say by how much f would rise without column j, whose entries are among the items."""
     parts = [(scale, power) for scale, power in ((scales.l1, 1), (scales.l2, 2)) if scale > 0]

@@ -8,7 +8,7 @@ from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses.l1 import ColumnSums
 from odsymnmf.engine.losses.l2 import GramSums
-from odsymnmf.engine.losses.measures import rows_of, tidy, total_error, worth
+from odsymnmf.engine.losses.measures import rows_of, swept, tidy, total_error, worth
 from odsymnmf.engine.losses.protocol import Scales, Step, Worth
 from odsymnmf.problem import Similarity
 
@@ -117,7 +117,7 @@ class Mixed:
             furthest = max(furthest, largest)
         if exceptions is None:
             total *= w0
-        top = float(H.max(initial=0.0))
+        top = float(swept(H, items).max(initial=0.0))
         violation = furthest / top if top > 0 else furthest
         return Decreases(float(total[0]), float(total[1]), violation)
 
