@@ -30,7 +30,8 @@ similarity.iloc[:4, :4].round(2)
 # The fit
 # -------
 # Correlations mean something as they are, so they are not normalised. A column's correlation with
-# itself is 1 and says nothing: it is left out of the fit. ``upper=1`` keeps memberships from 0 to 1.
+# itself is 1 and says nothing: it is left out of the fit. ``upper=1`` keeps memberships between
+# 0 and 1.
 
 model = od.ODSymNMF(6, upper=1, n_init=20, random_state=0).fit(similarity)
 H = pd.DataFrame(model.membership_, index=similarity.index)

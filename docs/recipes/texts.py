@@ -52,9 +52,8 @@ words = vectorizer.get_feature_names_out()
 # Texts are compared by the cosine of their word weights. The matrix of all pairs is never formed,
 # so that this works for a hundred thousand texts, too.
 
-model = od.ODSymNMF(
-    7, affinity="cosine", normalize="degree", init="spectral", random_state=0
-).fit(X)
+model = od.ODSymNMF(7, affinity="cosine", normalize="degree", init="spectral", random_state=0)
+model.fit(X)
 H = model.membership_
 
 # %%
