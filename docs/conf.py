@@ -1,11 +1,13 @@
 """The documentation site: ``make docs`` builds it into build/docs, ``make test-docs`` tries it."""
 
 import re
+import sys
 from pathlib import Path
 
 import odsymnmf
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # order.py
 # Pages that the scripts of recipes/ and gallery/ make, to be copied into the site as they are.
 MADE_PAGES = HERE / "made" / "pages"
 MADE_PAGES.mkdir(parents=True, exist_ok=True)
@@ -22,6 +24,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
+# A block of code that does not name its language is a command or a formula.
+highlight_language = "none"
 exclude_patterns = ["recipes/*.rst", "gallery/*.rst", "tests", "made/pages"]
 
 html_theme = "furo"
@@ -30,6 +34,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["made/pages"]
 html_copy_source = False
+# A search that shows pieces of the pages needs a server; the site can be read from the disk.
+html_show_search_summary = False
 templates_path = ["_templates"]
 
 # Headings can be linked to, as on GitHub; pages are the Markdown files where they are.
@@ -51,10 +57,12 @@ sphinx_gallery_conf = {
     "examples_dirs": ["recipes", "gallery"],
     "gallery_dirs": ["made/recipes", "made/gallery"],
     "filename_pattern": "/",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "order.position",
     "abort_on_example_error": True,
     "only_warn_on_example_error": False,
     "download_all_examples": False,
+    "notebook_extensions": set(),
+    "min_reported_time": 600,
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
@@ -83,9 +91,12 @@ VERBATIM = re.compile(r"(^ *>>> .*?(?:\n *\n|\Z)|``.+?``|`[^`]+`)", re.DOTALL | 
 
 
 def plain_formulas(app, what, name, thing, options, lines):
-    """Let |x| and membership_ mean themselves: docstrings are written for help(), not for reST."""
+    """Let |x|, h_i . h_j and membership_ mean themselves: docstrings are written for help()."""
     parts = VERBATIM.split("\n".join(lines))
-    parts[::2] = [re.sub(r"(?<!\\)\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
+    for k in range(0, len(parts), 2):
+        escaped = re.sub(r"(?<!\\)\||(?<=\w)_(?!\w)", r"\\\g<0>", parts[k])
+        # A dot between blanks would end the first sentence, the summary in tables.
+        parts[k] = re.sub(r"(?<=\S) \. (?=\S)", " · ", escaped)
     lines[:] = "".join(parts).split("\n")
 
 

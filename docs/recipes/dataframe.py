@@ -36,6 +36,7 @@ similarity.iloc[:4, :4].round(2)
 model = od.ODSymNMF(6, upper=1, n_init=20, random_state=0).fit(similarity)
 H = pd.DataFrame(model.membership_, index=similarity.index)
 
+pd.options.display.max_colwidth = 100
 pd.DataFrame(
     {
         "columns": [(model.labels_ == l).sum() for l in H],
@@ -58,7 +59,7 @@ ax.figure.set_size_inches(6.4, 5.6)
 # Keep the strongest measurement of every cluster, and drop the others:
 
 keep = [H.loc[model.labels_ == l, l].idxmax() for l in H]
-print(keep)
+print("\n".join(keep))
 
 # %%
 # What does it cost? A classifier that tells benign from malignant, with all columns, with those

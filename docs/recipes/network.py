@@ -65,7 +65,8 @@ plt.show()
 # a membership is its share.
 
 strength = od.memberships.strength(H)
-between = pd.DataFrame({"name": names, "own cluster": model.labels_, "share": strength.max(axis=1)})
+between = pd.DataFrame({"name": names, "own cluster": model.labels_})
+between["share"] = strength.max(axis=1)
 between["links"] = (A != 0).sum(axis=1)
 between = between[between["links"] >= 10].sort_values("share").head(8).round(2)
 between.set_index("name")
@@ -78,7 +79,8 @@ name = between["name"].iloc[0]
 item = names.index(name)
 cluster = model.labels_[item]
 partners, gains = od.memberships.supporting_pairs(H, model.similarity_, item, cluster)
-print(f"{name} is in cluster {cluster} because of", ", ".join(names[i] for i in partners[:6]))
+print(f"{name} is in cluster {cluster} because of")
+print("\n".join(f"{names[partners[k]]} ({gains[k]:.3f})" for k in range(6)))
 
 # %%
 # So: one conversation with each of the characters above reaches all groups that they connect, and

@@ -41,7 +41,7 @@ pd.crosstab(adata.obs["bulk_labels"], adata.obs["odsymnmf"])
 # The picture
 # -----------
 # Left: the cluster of every cell. Right: how much of the cell's explained similarity that cluster
-# stands for. Between two clusters, cells are pale.
+# stands for. Cells between two clusters are dark.
 
 share = od.memberships.strength(model.membership_).max(axis=1)
 x, y = adata.obsm["X_umap"].T
@@ -85,6 +85,6 @@ for label in range(8):
 pd.Series(markers, name="marker genes").rename_axis("cluster").to_frame()
 
 # %%
-# What to do next: name the clusters by their markers, leave the pale cells out of every comparison
-# between clusters, and keep their memberships (``obsm["X_odsymnmf"]``) for questions about
-# transitions, where a single label would hide what is going on.
+# What to do next: name the clusters by their markers, leave the unclear cells out of
+# every comparison between clusters, and keep their memberships (``obsm["X_odsymnmf"]``)
+# for questions about transitions, where a single label would hide what is going on.

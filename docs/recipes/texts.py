@@ -25,7 +25,15 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import odsymnmf as od
 
 texts, names, homes = [], [], []
-for home in ["cluster.hierarchy", "fft", "interpolate", "linalg", "ndimage", "optimize", "stats"]:
+for home in [
+    "cluster.hierarchy",
+    "fft",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "stats",
+]:
     module = importlib.import_module(f"scipy.{home}")
     for name in module.__all__:
         thing = getattr(module, name)
@@ -41,7 +49,11 @@ print(f"{len(texts)} texts, for example: {texts[0].splitlines()[0]}")
 # words and without those that stand in more than a third of the texts.
 
 vectorizer = TfidfVectorizer(
-    stop_words="english", max_df=1 / 3, min_df=3, sublinear_tf=True, token_pattern=r"[A-Za-z]{3,}"
+    stop_words="english",
+    max_df=1 / 3,
+    min_df=3,
+    sublinear_tf=True,
+    token_pattern=r"[A-Za-z]{3,}",
 )
 X = vectorizer.fit_transform(texts)
 words = vectorizer.get_feature_names_out()
@@ -59,6 +71,7 @@ H = model.membership_
 # %%
 # The topics: the words that weigh more in the texts of a cluster than in the others.
 
+pd.options.display.max_colwidth = 100
 weight = X.T @ od.memberships.strength(H)
 weight /= od.memberships.strength(H).sum(axis=0)
 lead = 2 * weight - weight.sum(axis=1, keepdims=True)
@@ -80,7 +93,8 @@ ax = od.plots.plot_matrix(model.similarity_, H)
 # %%
 # How do the topics compare with the subpackages that SciPy's developers chose?
 
-print({name: round(value, 2) for name, value in od.metrics.scores(model.labels_, homes).items()})
+scores = od.metrics.scores(model.labels_, homes)
+print({name: round(score, 2) for name, score in scores.items()})
 pd.crosstab(pd.Series(homes, name="subpackage"), pd.Series(model.labels_, name="topic"))
 
 # %%

@@ -21,7 +21,12 @@ html = od.report.page(
     model.history_,
     names=names,
     title="Les Misérables",
-    facts={"items": str(len(names)), "normalize": "degree", "upper": "0.4", "starts": "20"},
+    facts={
+        "items": str(len(names)),
+        "normalize": "degree",
+        "upper": "0.4",
+        "starts": "20",
+    },
 )
 # sphinx_gallery_start_ignore
 import os
