@@ -17,7 +17,6 @@ SITE = Path(__file__).parents[2] / "build" / "docs"
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
 SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
 CHROMIUM = Path("/usr/bin/chromium")
-# Pages whose pictures, tables and code a phone has most trouble with.
 RECIPES = [
     f"made/recipes/{name}.html" for name in ("network", "single_cells", "texts", "dataframe")
 ]
