@@ -36,7 +36,7 @@ docs: $(READY_DOCS)
 	@echo "open build/docs/index.html"
 
 test-docs: docs browser
-	$(BIN)/python -m pytest docs/tests
+	MPLBACKEND=Agg $(BIN)/python -m pytest docs/tests
 
 # Other damaged files every time; a failure names the seed that brings it back.
 fuzz: $(READY)

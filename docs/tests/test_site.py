@@ -5,6 +5,7 @@
 
 import importlib
 import inspect
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,7 +14,8 @@ import pytest
 
 import odsymnmf
 
-SITE = Path(__file__).parents[2] / "build" / "docs"
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "docs"
 PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
 SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
 CHROMIUM = Path("/usr/bin/chromium")
@@ -85,6 +87,24 @@ def test_nothing_is_loaded_from_elsewhere(pages):
     elsewhere = ("http", "https")
     loads = [(path, url) for path, page in pages.items() for url in page.loads]
     assert [found for found in loads if urlsplit(found[1]).scheme in elsewhere] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
+def test_the_first_pages_of_the_repository_link_to_what_is_there(name):
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+    inside = [link for link in links if not urlsplit(link).scheme]
+    assert [link for link in inside if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/index.md"])
+def test_the_quickstart_runs(path):
+    from matplotlib import pyplot as plt
+
+    code = re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(code[0], names)
+    assert len(set(names["model"].labels_)) == 6
+    plt.close("all")
 
 
 def public_names():
