@@ -1,13 +1,14 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | docs | test-docs | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
+READY_DOCS := $(VENV)/.ready-docs
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test browser fuzz soak audit bench lint format clean
+.PHONY: demo test browser docs test-docs fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -28,6 +29,14 @@ browser:
 	else \
 		echo "chromium is missing: browser tests are skipped"; \
 	fi
+
+# The site, in build/docs: recipes and gallery are run, and a warning is an error.
+docs: $(READY_DOCS)
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --quiet -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+test-docs: docs browser
+	MPLBACKEND=Agg $(BIN)/python -m pytest docs/tests
 
 # Other damaged files every time; a failure names the seed that brings it back.
 fuzz: $(READY)
@@ -74,6 +83,11 @@ $(READY_BENCH): $(READY)
 	@$(PIP_INSTALL) ".[bench]"
 	@touch $@
 
+$(READY_DOCS): $(READY)
+	@echo "installing what builds the site"
+	@$(PIP_INSTALL) ".[docs]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo dist build docs/made docs/api/names .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
