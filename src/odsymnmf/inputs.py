@@ -32,10 +32,11 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
     ----------
     A : networkx or igraph graph, pandas DataFrame, AnnData, or matrix
         A graph: the weights of its edges, 1 for an edge without; an edge whose weight is NaN or
-        None is an unknown pair, which is left out; parallel edges are summed. A directed graph must have every edge in both directions with the same weight. A DataFrame:
-        its index and columns must be the same names in the same order; an index that only counts
-        the rows (0, 1, ...) has no names, and those of the columns hold. AnnData: a matrix of
-        ``obsp``. Anything else is passed on without names.
+        None is an unknown pair, which is left out; parallel edges are summed. A directed graph
+        must have every edge in both directions with the same weight. A DataFrame: its index and
+        columns must be the same names in the same order; an index that only counts the rows
+        (0, 1, ...) has no names, and those of the columns hold. AnnData: a matrix of ``obsp``.
+        Anything else is passed on without names.
     weight : str
         The edge attribute of a graph to use.
     obsp : str
