@@ -103,8 +103,8 @@ def factorize(
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
         graph, a DataFrame or AnnData is taken too (`odsymnmf.inputs.similarities`). Negative
-        entries pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked entry)
-        is an unknown pair, which is left out.
+        entries pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked
+        entry) is an unknown pair, which is left out.
     r : int
         Number of columns of H, the clusters.
     loss : {"l2", "l1", "mixed", "robust"}

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.drawing import as_members
-from odsymnmf.inputs import is_igraph, is_networkx
+from odsymnmf.inputs import called, is_igraph, is_networkx
 
 __all__ = ["annotate", "node_clustering"]
 
@@ -87,7 +87,7 @@ def node_clustering(G: Any, result: Any, threshold: float = 0.5) -> Any:
         nodes = list(G.vs["name"]) if named else list(range(G.vcount()))
     else:
         nodes = list(G)
-    sets = [[nodes[i] for i in items.tolist()] for items in members.sets(threshold) if len(items)]
+    sets = called([items for items in members.sets(threshold) if len(items)], nodes)
     parameters = {"n_clusters": members.r, "threshold": threshold}
     return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
 

@@ -93,6 +93,13 @@ def row_names(X: Any) -> list[Any] | None:
     return list(X.index) if is_frame(X) else None
 
 
+def called(sets: Sequence[Array], names: Sequence[Any] | None) -> list[Any]:
+    """Return sets of items by their names, as lists; as they are where there are no names."""
+    if names is None:
+        return list(sets)
+    return [[names[i] for i in items.tolist()] for items in sets]
+
+
 def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
     """Return weights of pairs as a matrix; if they have names, these must be those of A."""
     if weights is None:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
-from odsymnmf.inputs import is_frame
+from odsymnmf.inputs import called, is_frame
 from odsymnmf.problem import Similarity, as_similarity
 
 __all__ = [
@@ -171,7 +171,7 @@ def overlapping_sets(
     belongs &= H > 0
     order = np.argsort(-H, axis=0, kind="stable")
     sets = [order[belongs[order[:, l], l], l] for l in range(H.shape[1])]
-    return sets if names is None else [[names[i] for i in items.tolist()] for items in sets]
+    return called(sets, names)
 
 
 def supporting_pairs(

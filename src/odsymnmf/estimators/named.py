@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.inputs import is_frame, row_names, similarities
+from odsymnmf.inputs import called, is_frame, row_names, similarities
 from odsymnmf.memberships import frame, labels, overlapping_sets
 
 
@@ -61,9 +61,9 @@ class NamedItems:
 
         Returns
         -------
-        list of n_clusters lists
-            The names of the members, the strongest first; their numbers if the items have no
-            names.
+        list of n_clusters lists or arrays
+            Lists of the names of the members, the strongest first; arrays of their numbers if the
+            items have no names.
 
         Examples
         --------
@@ -81,11 +81,7 @@ class NamedItems:
             loss="l2" if self.loss == "robust" else self.loss,
             tolerance=tolerance,
         )
-        names = self.item_names_
-        return [
-            items.tolist() if names is None else [names[i] for i in items.tolist()]
-            for items in sets
-        ]
+        return called(sets, self.item_names_)
 
     def _named(self: Any, X: Any) -> tuple[Any, list[Any] | None]:
         """Return X as scikit-learn takes it, and the names of the items."""
