@@ -42,6 +42,7 @@ class Outcome:
     choice: "Choice | None" = None
     topics: "Topics | None" = None
     settings: Mapping[str, str] | None = None
+    words: Mapping[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -86,7 +87,12 @@ class Outcome:
 
         A = self.model.similarity_
         try:
-            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+            nothing = odsymnmf.objective(
+                A,
+                np.zeros((A.n, 1)),
+                loss=self.parameters["loss"],
+                l1_ratio=self.parameters["l1_ratio"],
+            )
         except MemoryError:  # the result is worth more than this number
             return None
         return 1 - self.model.objective_ / nothing if nothing > 0 else None
@@ -96,7 +102,8 @@ class Outcome:
         """How good the fit is, in words."""
         if self.explained is None:
             return "not known: all similarities are zero, or there was too little memory"
-        of = "squared" if self.parameters["loss"] == "l2" else "absolute"
+        kinds = {"l2": "squared", "l1": "absolute"}
+        of = kinds.get(self.parameters["loss"], "squared and absolute")
         return f"{100 * self.explained:.1f} % of the {of} similarities"
 
     @property
@@ -199,6 +206,8 @@ def facts(outcome: Outcome) -> dict[str, str]:
     for name in ("loss", "affinity", "normalize", "upper", "init", "n_init", "restarts"):
         if p[name] is not None:
             found[name] = str(p[name])
+    for name, value in (outcome.words or {}).items():
+        found[name] = str(value)
     found["seed"] = str(p["random_state"])
     found["time"] = (
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
@@ -224,6 +233,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "notes": list(items.notes),
         },
         "parameters": outcome.parameters,
+        **({} if outcome.words is None else {"words": dict(outcome.words)}),
         "fit": {
             "objective": model.objective_,
             "explained": outcome.explained,
