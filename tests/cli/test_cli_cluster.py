@@ -11,11 +11,12 @@ from cli_problems import FILES, refused, run, write_edges
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import drawing, init, io, report
+from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
-from odsymnmf.estimators import base
+from odsymnmf.engine import starts
+from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
@@ -90,7 +91,8 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
     spy.__signature__ = inspect.signature(original)
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
     options = "--loss l1 --init spectral --n-init 2 --normalize degree --upper 0.4 --restarts 1"
-    options += " --max-iter 9 --tol 0.01 --seed 5"
+    options += " --max-iter 9 --tol 0.01 --seed 5 --l1-ratio 0.3 --zero-weight 0.5"
+    options += " --gamma 2 --n-neighbors 4"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
@@ -106,13 +108,23 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "tol": 0.01,
         "random_state": 5,
         "verbose": 0,
+        "l1_ratio": 0.3,
+        "zero_weight": 0.5,
+        "gamma": 2,
+        "n_neighbors": 4,
     }
 
 
 def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
-    assert command.AFFINITIES == base.AFFINITIES
-    assert set(command.STARTS) == {*init.STARTS, "l2"}
+    assert command.AFFINITIES == affinity.AFFINITIES
+    assert set(command.STARTS) == set(starts.STARTS)
+
+
+def test_every_option_of_the_estimator_is_there():
+    # verbose follows from the terminal and --quiet, and n_jobs is not an option yet.
+    missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
+    assert missing - {"n_jobs"} == {"verbose"}
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -198,7 +210,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold no words of two or more letters, and will be in no cluster: "
+    note = "4 texts hold none of the words that count, and will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
@@ -263,9 +275,11 @@ def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path
     topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
     original = summary.Outcome.__init__
     more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
-    monkeypatch.setattr(
-        summary.Outcome, "__init__", lambda self, *arguments: original(self, *arguments, **more)
-    )
+
+    def init(self, *arguments, **known):
+        original(self, *arguments, **{**known, **more})
+
+    monkeypatch.setattr(summary.Outcome, "__init__", init)
     result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
     assert "0        8      ship, sail?" in result.stdout
     assert rows(tmp_path / "run" / "topics.csv")[1:] == [
@@ -297,7 +311,7 @@ def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch)
     names, H = room.read_membership(folder)
     assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])
     cover = [line.split("\t") for line in (folder / "clusters.txt").read_text().splitlines()]
-    sets = od.memberships.overlapping_sets(H.toarray(), 0.5)
+    sets = od.memberships.overlapping_sets(H.toarray())
     assert cover == [[names[i] for i in items] for items in sets]
     for kind in ("matrix", "memberships", "convergence"):
         picture = tmp_path / f"{kind}.svg"

@@ -25,7 +25,7 @@ from odsymnmf.cli import fit as fitting
         (["-r", 2, "--upper", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "inf"], "inf is not a finite number"),
-        (["-r", 2, "--init", "l2"], "--init l2 is a start for --loss l1"),
+        (["-r", 2, "--init", "l2"], "--init l2 is a start for another --loss"),
         (["-r", 10**22], "is not in the range"),
         (["-r", 2, ""], "the path is empty"),
         (["-r", 2, "--colour"], "'--colour'"),
@@ -75,7 +75,7 @@ def test_usage_without_input():
         (None, ["no such file"]),
         ("", ["empty"]),
         ("a,b,1\nb,c,many\n", ["line 2"]),
-        ("a,b,1\nb,c,nan\n", ["line 2"]),
+        ("a,b,1\nb,c,inf\n", ["line 2"]),
     ],
 )
 def test_bad_input(tmp_path, content, words):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # With fewer texts, rare and frequent words are kept: there are too few to tell.
 MANY = 50
 # What the options are if nothing is said; measured in benchmarks/texts.py.
-DEFAULTS: dict[str, Any] = {"stop_words": "english", "min_df": 2, "max_df": 0.5, "ngrams": 1}
+DEFAULTS: dict[str, Any] = {"stop_words": "english", "min_df": 3, "max_df": 0.5, "ngrams": 1}
 # As scikit-learn: two or more letters or digits.
 WORD = re.compile(r"\b\w\w+\b")
 
@@ -43,7 +43,7 @@ OPTIONS = [
     click.option(
         "--min-df",
         type=Share(),
-        show_default=f"2, with fewer than {MANY} texts 1",
+        show_default=f"3, with fewer than {MANY} texts 1",
         help="Leave out words that are in fewer texts: a number, or a share such as 0.01.",
     ),
     click.option(
