@@ -371,7 +371,7 @@ class ODSymNMF(
         title = type(self).__name__
         interrupted = False
         found: list[Factorization | None] = [None] * self.n_init
-        with progress(title, self.n_init * self.max_iter, self.verbose) as show:
+        with progress(title, self.max_iter, self.verbose, self.n_init, self.tol) as show:
 
             def run(start: int) -> None:
                 nonlocal interrupted
@@ -379,7 +379,7 @@ class ODSymNMF(
                     return
 
                 def callback(sweep: Sweep) -> bool:
-                    show(sweep)
+                    show(sweep, start)
                     return after(sweep)
 
                 with starts.watch(start, self._fitted) as after:
@@ -400,6 +400,7 @@ class ODSymNMF(
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= f.status == "interrupted"
                 found[start] = f
+                show(None, start)
 
             # Where starts share the cores, BLAS should not ask for them too.
             alone = self.n_jobs in (None, 1)
