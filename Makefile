@@ -1,13 +1,14 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | test-integrations | dist | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
+READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test browser fuzz soak audit bench lint format clean
+.PHONY: demo test test-integrations dist browser fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -17,6 +18,18 @@ demo: $(READY)
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2
+
+# networkx, igraph, scanpy and cdlib for real, and the examples.
+test-integrations: $(READY_INTEGRATIONS)
+	$(BIN)/python -m pytest tests/integrations
+
+# What would be uploaded: built, checked, installed into a clean environment, used there.
+dist: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) .ci/smoke.py dist/*.whl
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:
@@ -72,6 +85,11 @@ $(READY): pyproject.toml
 $(READY_BENCH): $(READY)
 	@echo "installing the peers to measure against"
 	@$(PIP_INSTALL) ".[bench]"
+	@touch $@
+
+$(READY_INTEGRATIONS): $(READY)
+	@echo "installing the packages to work with"
+	@$(PIP_INSTALL) ".[integrations]"
 	@touch $@
 
 clean:

@@ -236,7 +236,7 @@ def test_memberships_of_a_frame_are_named():
 
 def test_without_pandas_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
+    with pytest.raises(ImportError, match=r"odsymnmf\[frames\]"):
         memberships.frame([[1.0]])
     monkeypatch.setitem(sys.modules, "cdlib", None)
     with pytest.raises(ImportError, match="pip install cdlib"):

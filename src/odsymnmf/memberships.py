@@ -253,7 +253,7 @@ def frame(H: Any, names: Any = None, columns: Any = None) -> Any:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
-            "a DataFrame needs pandas; install it with: pip install pandas"
+            'a DataFrame needs pandas; install it with: pip install "odsymnmf[frames]"'
         ) from error
     make = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(H) else pd.DataFrame
     values = H if sparse.issparse(H) else _as_memberships(H)
