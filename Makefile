@@ -1,4 +1,4 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | docs | test-docs | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | test-integrations | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
@@ -6,9 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
 READY_DOCS := $(VENV)/.ready-docs
+READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test browser docs test-docs fuzz soak audit bench lint format clean
+.PHONY: demo test test-integrations browser docs test-docs dist fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -18,6 +19,18 @@ demo: $(READY)
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2
+
+# networkx, igraph, scanpy and cdlib for real, and the examples.
+test-integrations: $(READY_INTEGRATIONS)
+	$(BIN)/python -m pytest tests/integrations
+
+# What would be uploaded: built, checked, installed into a clean environment, used there.
+dist: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) .ci/smoke.py dist/*.whl
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:
@@ -86,6 +99,11 @@ $(READY_BENCH): $(READY)
 $(READY_DOCS): $(READY)
 	@echo "installing what builds the site"
 	@$(PIP_INSTALL) ".[docs]"
+	@touch $@
+
+$(READY_INTEGRATIONS): $(READY)
+	@echo "installing the packages to work with"
+	@$(PIP_INSTALL) ".[integrations]"
 	@touch $@
 
 clean:

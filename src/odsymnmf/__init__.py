@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from odsymnmf import datasets as datasets
+    from odsymnmf import graphs as graphs
+    from odsymnmf import inputs as inputs
     from odsymnmf import io as io
     from odsymnmf import memberships as memberships
     from odsymnmf import metrics as metrics
     from odsymnmf import plots as plots
     from odsymnmf import report as report
+    from odsymnmf import scanpy as scanpy
     from odsymnmf import similarity as similarity
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
@@ -34,12 +37,15 @@ _PUBLIC: dict[str, str | None] = {
     "SymNMF": "estimators",
     "datasets": None,
     "factorize": "factorization",
+    "graphs": None,
+    "inputs": None,
     "io": None,
     "memberships": None,
     "metrics": None,
     "objective": "factorization",
     "plots": None,
     "report": None,
+    "scanpy": None,
     "similarity": None,
 }
 

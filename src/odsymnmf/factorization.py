@@ -11,6 +11,7 @@ from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.starts import given, start
+from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.options import bound, number, whole_number
 from odsymnmf.problem import Similarity, as_similarity
 from odsymnmf.random_state import RandomState, as_random
@@ -48,6 +49,8 @@ class Factorization:
         both losses relative to what they are without memberships.
     scales : Scales
         (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
+    names : list or None
+        What the items are called, if A is a graph, a DataFrame or AnnData.
     """
 
     H: Array
@@ -58,6 +61,7 @@ class Factorization:
     restarts: Array
     mix: dict[str, float] | None = None
     scales: Scales = SQUARED
+    names: list[Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -97,9 +101,10 @@ def factorize(
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. Negative entries
-        pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked entry)
-        is an unknown pair, which is left out.
+        Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
+        graph, a DataFrame or AnnData is taken too (`odsymnmf.inputs.similarities`). Negative
+        entries pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked
+        entry) is an unknown pair, which is left out.
     r : int
         Number of columns of H, the clusters.
     loss : {"l2", "l1", "mixed", "robust"}
@@ -168,7 +173,8 @@ def factorize(
     >>> f.objective
     0.0
     """
-    similarity = as_similarity(A, weights, zero_weight)
+    A, names = similarities(A)
+    similarity = as_similarity(A, weights_for(weights, names), zero_weight)
     r = whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
     upper = _within_reason(similarity, bound(upper), diagonal)
@@ -193,6 +199,7 @@ def factorize(
         restarted,
         mix,
         measure.scales,
+        names,
     )
 
 

@@ -92,6 +92,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
     options = "--loss mixed --l1-ratio 0.3 --init spectral --n-init 2 --normalize degree"
     options += " --upper 0.4 --zero-weight 0.1 --restarts 1 --max-iter 9 --tol 0.01 --seed 5"
+    options += " --gamma 2 --n-neighbors 4"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
@@ -109,6 +110,8 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "tol": 0.01,
         "random_state": 5,
         "verbose": 0,
+        "gamma": 2,
+        "n_neighbors": 4,
     }
 
 
@@ -118,6 +121,12 @@ def test_choices_are_those_of_the_library():
     assert tuple(starts.STARTS) == command.STARTS
     assert tuple(losses.names()) == command.LOSSES
     assert summary.EXPLAINED.keys() == {*losses.names()}
+
+
+def test_every_option_of_the_estimator_is_there():
+    # verbose follows from the terminal and --quiet, and n_jobs is not an option yet.
+    missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
+    assert missing - {"n_jobs"} == {"verbose"}
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -227,7 +236,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold no words of two or more letters, and will be in no cluster: "
+    note = "4 texts hold none of the words that count, and will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
@@ -292,9 +301,11 @@ def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path
     topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
     original = summary.Outcome.__init__
     more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
-    monkeypatch.setattr(
-        summary.Outcome, "__init__", lambda self, *arguments: original(self, *arguments, **more)
-    )
+
+    def init(self, *arguments, **known):
+        original(self, *arguments, **{**known, **more})
+
+    monkeypatch.setattr(summary.Outcome, "__init__", init)
     result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
     assert "0        8      ship, sail?" in result.stdout
     assert rows(tmp_path / "run" / "topics.csv")[1:] == [
@@ -326,7 +337,7 @@ def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch)
     names, H = room.read_membership(folder)
     assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])
     cover = [line.split("\t") for line in (folder / "clusters.txt").read_text().splitlines()]
-    sets = od.memberships.overlapping_sets(H.toarray(), 0.5)
+    sets = od.memberships.overlapping_sets(H.toarray())
     assert cover == [[names[i] for i in items] for items in sets]
     for kind in ("matrix", "memberships", "convergence"):
         picture = tmp_path / f"{kind}.svg"

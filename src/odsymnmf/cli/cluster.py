@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from odsymnmf.cli.options import FilePath, Number
+from odsymnmf.cli.words import Words, read_words, text_options
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
@@ -35,15 +36,32 @@ INTERRUPTED = 130
     "--loss",
     type=click.Choice(LOSSES),
     default="l2",
-    help="Squared errors, absolute errors, a mix of both, or the larger of the two.",
+    help="Squared errors, absolute errors, both in the ratio of --l1-ratio, or the larger of both.",
 )
-@click.option("--l1-ratio", type=Number(0, 1), default=0.5, help="The share of l1 in --loss mixed.")
+@click.option(
+    "--l1-ratio",
+    type=Number(0, 1),
+    default=0.5,
+    help="Share of absolute errors, with --loss mixed.",
+)
 @click.option(
     "--affinity",
     type=click.Choice(AFFINITIES),
     show_default="precomputed, with --text cosine",
     help="precomputed: INPUT holds similarities or links. Else it holds features, one row per "
     "item, to be compared so.",
+)
+@click.option(
+    "--n-neighbors",
+    type=click.IntRange(1),
+    default=10,
+    help="Neighbours of each item, with --affinity nearest_neighbors.",
+)
+@click.option(
+    "--gamma",
+    type=Number(0),
+    show_default="1 / number of features",
+    help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
 )
 @click.option("--init", type=click.Choice(STARTS), default="greedy", help="The first start.")
 @click.option(
@@ -55,7 +73,8 @@ INTERRUPTED = 130
 @click.option(
     "--normalize",
     type=click.Choice(["degree"]),
-    help="Divide each link by the root of what its two items have in all: for graphs.",
+    help="Divide each similarity by the square root of the product of the degrees of its two "
+    "items: for graphs.",
 )
 @click.option("--upper", type=Number(0, min_open=True), help="Upper bound on memberships.")
 @click.option(
@@ -68,16 +87,21 @@ INTERRUPTED = 130
     "--restarts",
     type=click.IntRange(0),
     show_default="10 for l1 and mixed, else 0",
-    help="Most rounds that build clusters anew.",
+    help="Maximum number of rounds in which clusters are rebuilt.",
 )
-@click.option("--max-iter", type=click.IntRange(0), default=200, help="Most sweeps of a start.")
-@click.option("--tol", type=Number(0), default=1e-4, help="Stop when less than this moves.")
+@click.option(
+    "--max-iter",
+    type=click.IntRange(0),
+    default=200,
+    help="Maximum number of iterations of a start.",
+)
+@click.option("--tol", type=Number(0), default=1e-4, help="Tolerance for stopping.")
 @click.option(
     "--seed",
     "random_state",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
-    help="Seed of all that is random.",
+    help="Random seed.",
 )
 @click.option(
     "--format", type=click.Choice(FORMATS), help="Format of INPUT, if it is not recognised."
@@ -85,9 +109,9 @@ INTERRUPTED = 130
 @click.option(
     "--symmetrize",
     type=click.Choice(["max", "mean", "sum"]),
-    help="Make one link of i to j and j to i, where they differ.",
+    help="How to combine i to j and j to i, where they differ.",
 )
-@click.option("--text", is_flag=True, help="INPUT is a folder, or several files, of plain text.")
+@text_options
 @click.option(
     "-o",
     "--output",
@@ -105,7 +129,6 @@ def cluster(
     inputs: tuple[str, ...],
     format: str | None,
     symmetrize: str | None,
-    text: bool,
     output: Path | None,
     force: bool,
     quiet: bool,
@@ -114,13 +137,16 @@ def cluster(
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, GraphML, GML or
-    CLUTO, or with --text a folder of texts. The results are tables (labels.csv, membership.csv),
-    run.json and, to be opened in a browser, report.html.
+    CLUTO, or with --text texts. The results are tables (labels.csv, membership.csv; for texts also
+    topics.csv, the top words), run.json and, to be opened in a browser, report.html.
 
     \b
     a graph     odsymnmf cluster graph.csv -r 8 --normalize degree --upper 0.4 --n-init 20
     documents   odsymnmf cluster letters/ -r 12 --text
+    one column  odsymnmf cluster reviews.csv -r 12 --text-column review
     """
+    words = Words.of(parameters)
+    text = words is not None
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
     if parameters["init"] == parameters["loss"]:
         start = parameters["init"]
@@ -138,9 +164,13 @@ def cluster(
     check_folder(folder, force=force)  # before the work, not after
     features = parameters["affinity"] != "precomputed"
     begun = time.perf_counter()
-    items, fingerprint = read_items(
-        inputs, text=text, format=format, features=features, symmetrize=symmetrize
-    )
+    used = None
+    if words is None:
+        items, fingerprint = read_items(
+            inputs[0], format=format, features=features, symmetrize=symmetrize
+        )
+    else:
+        items, fingerprint, used = read_words(inputs, words)
     read = time.perf_counter() - begun
     for note in notes(items, parameters["n_clusters"]):
         say(f"note: {note}")
@@ -150,7 +180,18 @@ def cluster(
     begun = time.perf_counter()
     model, interrupted = fit(items.matrix, parameters, verbose=_verbose(quiet))
     seconds = {"read": read, "fit": time.perf_counter() - begun}
-    outcome = Outcome(inputs, items, fingerprint, parameters, model, interrupted, seconds)
+    topics = None if words is None else _topics(model, items)
+    outcome = Outcome(
+        inputs,
+        items,
+        fingerprint,
+        parameters,
+        model,
+        interrupted,
+        seconds,
+        topics=topics,
+        words=used,
+    )
     with finishing(interrupted, say) as pressed:
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
@@ -164,6 +205,13 @@ def cluster(
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
         ctx.exit(INTERRUPTED)
+
+
+def _topics(model: Any, items: Any) -> Any:
+    """Return the top words of every cluster."""
+    from odsymnmf.memberships import top_features
+
+    return top_features(model.membership_, items.matrix, items.features)
 
 
 def _print(text: str, folder: Path) -> None:

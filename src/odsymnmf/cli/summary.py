@@ -49,6 +49,7 @@ class Outcome:
     choice: "Choice | None" = None
     topics: "Topics | None" = None
     settings: Mapping[str, str] | None = None
+    words: Mapping[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -207,6 +208,8 @@ def facts(outcome: Outcome) -> dict[str, str]:
     for name in shown:
         if p[name] is not None:
             found[name] = str(p[name])
+    for name, value in (outcome.words or {}).items():
+        found[name] = str(value)
     found["seed"] = str(p["random_state"])
     found["time"] = (
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
@@ -232,6 +235,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "notes": list(items.notes),
         },
         "parameters": outcome.parameters,
+        **({} if outcome.words is None else {"words": dict(outcome.words)}),
         "fit": {
             "objective": model.objective_,
             "explained": outcome.explained,

@@ -28,12 +28,14 @@ class Sweep:
     """What a callback sees after a sweep. H is the run's own: copy it to keep it.
 
     After a column has been tried anew, ``column`` says which; after a sweep it is None.
+    ``violation`` is what the tolerance is compared with, as of the last sweep.
     """
 
     n_iter: int
     objective: float
     H: Array
     column: int | None = None
+    violation: float = 1.0
 
 
 Callback = Callable[[Sweep], Any]
@@ -103,6 +105,7 @@ class Run:
         self._sums: Any = None
         self._degrees: Array | None = None
         self._stopped = False
+        self._violation = 1.0
 
     def complete(self) -> Array:
         """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step."""
@@ -158,6 +161,7 @@ class Run:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
+        self._violation = float(violation)
         self._report()
         if state.round < self.rounds:
             state.stalled = decrease <= STALL * self.objective
@@ -220,7 +224,8 @@ class Run:
     def _report(self, column: int | None = None) -> None:
         """Show the callback where the run is; it may say stop."""
         if self.callback is not None:
-            state = Sweep(self.state.n_iter, self.objective, _locked(self.state.H), column)
+            H = _locked(self.state.H)
+            state = Sweep(self.state.n_iter, self.objective, H, column, self._violation)
             self._stopped = bool(self.callback(state))
 
 

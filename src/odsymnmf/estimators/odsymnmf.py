@@ -23,11 +23,13 @@ from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
+from odsymnmf.estimators.named import NamedItems
 from odsymnmf.factorization import Factorization, LossName, factorize, warn_unconverged
+from odsymnmf.inputs import weights_for
 from odsymnmf.memberships import canonical_order, labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
 from odsymnmf.options import bound, whole_number
-from odsymnmf.problem import Similarity, refuse_other_kinds
+from odsymnmf.problem import Similarity
 from odsymnmf.random_state import RandomState, as_random
 
 # Similarities of new items that are held at a time.
@@ -35,6 +37,7 @@ BLOCK_ENTRIES = 2**22
 
 
 class ODSymNMF(
+    NamedItems,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -126,6 +129,9 @@ class ODSymNMF(
         Why the best start ended.
     converged_ : bool
         Whether the best start reached ``tol``.
+    item_names_ : list or None
+        What the items are called: the nodes of a graph, the index of a DataFrame, the
+        ``obs_names`` of AnnData. None if X has no names.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -208,7 +214,9 @@ class ODSymNMF(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_samples) or (n_samples, n_features)
             Symmetric similarities if ``affinity="precomputed"``, else one row of features per item.
-            NaN off the diagonal of similarities is an unknown pair, which is left out.
+            NaN off the diagonal of similarities is an unknown pair, which is left out. Similarities
+            may also be a networkx or igraph graph, a DataFrame or AnnData, as
+            `odsymnmf.inputs.similarities` explains; the names of the items are kept.
         y : Ignored
             Not used, present for API consistency by convention.
         weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
@@ -220,8 +228,9 @@ class ODSymNMF(
         self
         """
         self._check_options()
+        X, names = self._named(X)
         X = self._validated(X, reset=True)
-        self._affinities = Affinities(self, X, weights)
+        self._affinities = Affinities(self, X, weights_for(weights, names))
         A = self._affinities.similarity
         # Callbacks may ask a fit under way for new items.
         measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
@@ -239,6 +248,7 @@ class ODSymNMF(
         self.mix_ = best.mix
         self._scales = best.scales
         self.restarts_ = best.restarts
+        self.item_names_ = names
         starts.end()
         return self
 
@@ -339,7 +349,6 @@ class ODSymNMF(
         # ones may be unknown.
         finite: Any = True
         if self._precomputed:
-            refuse_other_kinds(X)
             finite = "allow-nan" if not reset else False
         X = validate_data(
             self,
@@ -366,7 +375,7 @@ class ODSymNMF(
         title = type(self).__name__
         interrupted = False
         found: list[Factorization | None] = [None] * self.n_init
-        with progress(title, self.n_init * self.max_iter, self.verbose) as show:
+        with progress(title, self.max_iter, self.verbose, self.n_init, self.tol) as show:
 
             def run(start: int) -> None:
                 nonlocal interrupted
@@ -374,7 +383,7 @@ class ODSymNMF(
                     return
 
                 def callback(sweep: Sweep) -> bool:
-                    show(sweep)
+                    show(sweep, start)
                     return after(sweep)
 
                 with starts.watch(start, self._fitted) as after:
@@ -395,6 +404,7 @@ class ODSymNMF(
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= f.status == "interrupted"
                 found[start] = f
+                show(None, start)
 
             # Where starts share the cores, BLAS should not ask for them too.
             alone = self.n_jobs in (None, 1)

@@ -5,7 +5,7 @@ make a `Gram` of documents, whose n x n matrix is never formed. No other room as
 they ask for its size, its products, its rows and who must learn of a change. Never its diagonal.
 """
 
-from odsymnmf.problem.checks import as_similarity, refuse_other_kinds
+from odsymnmf.problem.checks import as_similarity
 from odsymnmf.problem.closed_forms import explained, pair_squares, weighted_product
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
 from odsymnmf.problem.made import (
@@ -31,6 +31,5 @@ __all__ = [
     "inverse_root_degrees",
     "inverse_roots",
     "pair_squares",
-    "refuse_other_kinds",
     "weighted_product",
 ]
