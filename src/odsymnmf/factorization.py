@@ -2,10 +2,14 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy import sparse
 
+import odsymnmf
+from odsymnmf import storage
 from odsymnmf.arrays import Array
 from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import Scales, make_loss
@@ -21,6 +25,8 @@ LossName = Literal["l2", "l1", "mixed", "robust"]
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
 SQUARED = Scales(0.0, 1.0)
+# The kind of file that results are saved in.
+MODEL = "model"
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,68 @@ class Factorization:
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.status == "converged"
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one file, which `odsymnmf.load` reads; complete or not there.
+
+        Parameters
+        ----------
+        path : path
+            A regular file there is replaced.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import odsymnmf as od
+        >>> f = od.factorize([[0, 1], [1, 0]], 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "f.odsym")
+        ...     f.save(path)
+        ...     od.load(path)
+        Factorization(n=2, r=1, objective=0, n_iter=2, converged)
+        """
+        header = {
+            "class": "Factorization",
+            "version": odsymnmf.__version__,
+            "objective": self.objective,
+            "n_iter": self.n_iter,
+            "status": self.status,
+            "mix": self.mix,
+            "scales": list(self.scales),
+        }
+        arrays = {"H": self.H, "history": self.history, "restarts": self.restarts}
+        storage.write(path, MODEL, header, arrays)
+
+    @classmethod
+    def from_stored(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "Factorization":
+        """Return what `save` has written; ValueError or the like if that makes no sense."""
+        H, history, restarts = arrays["H"], arrays["history"], arrays["restarts"]
+        values = H.data if sparse.issparse(H) else H
+        if (
+            H.ndim != 2
+            or values.dtype.kind != "f"
+            or not (np.isfinite(values) & (values >= 0)).all()
+        ):
+            raise ValueError("its memberships are no finite numbers >= 0")
+        if history.ndim != 1 or history.dtype != np.float64 or not len(history):
+            raise ValueError("its history is none")
+        if restarts.ndim != 1 or restarts.dtype.kind not in "iu":
+            raise ValueError("its restarts are none")
+        mix, scales = header["mix"], [float(scale) for scale in header["scales"]]
+        if mix is not None:
+            mix = {str(name): float(value) for name, value in mix.items()}
+        if header["status"] not in get_args(Status):
+            raise ValueError("its status is none")
+        return cls(
+            H,
+            float(header["objective"]),
+            history,
+            int(header["n_iter"]),
+            header["status"],
+            restarts.astype(np.intp),
+            mix,
+            Scales(*scales),
+        )
 
     def __repr__(self) -> str:
         n, r = self.H.shape

@@ -3,6 +3,7 @@
 import warnings
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -303,6 +304,43 @@ class ODSymNMF(
             -1 for an item that belongs to no cluster.
         """
         return labels(self.predict_membership(X))
+
+    def save(
+        self, path: str | Path, *, similarities: bool = False, names: list[str] | None = None
+    ) -> None:
+        """Write the fitted model into one file, which `odsymnmf.load` reads.
+
+        The file holds the parameters, the memberships and what `predict` needs; it is complete or
+        not there, and reading it runs no code. A generator as ``random_state`` is left out.
+
+        Parameters
+        ----------
+        path : path
+            A regular file there is replaced.
+        similarities : bool, default=False
+            Whether ``similarity_`` is written, too: what was fitted, which may be large.
+        names : list of str, default=None
+            The names of the fitted items, kept as ``item_names_``.
+
+        Raises
+        ------
+        ValueError
+            If ``affinity`` is a callable: the file would have to hold code.
+        OSError
+            If it cannot be written.
+        """
+        from odsymnmf.estimators.saving import save
+
+        check_is_fitted(self)
+        if similarities and not hasattr(self, "similarity_"):
+            raise ValueError(
+                "the model was loaded without its similarities, so they cannot be saved; leave "
+                "similarities=True out."
+            )
+        save(self, path, similarities=similarities, names=names or self._known_names())
+
+    def _known_names(self) -> list[str] | None:
+        return getattr(self, "item_names_", None)
 
     @property
     def _n_features_out(self) -> int:
