@@ -6,6 +6,7 @@ again. It asks the loss for steps and knows neither the loss nor the problem.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +15,15 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.restarts import order, rebuild
 from odsymnmf.problem import degrees
+from odsymnmf.signals import held
 
 Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 
 # A sweep that lowers the objective by a smaller fraction leaves the word to restarts: l1 may creep
 # for hundreds of sweeps around a column that is out of place.
 STALL = 1e-2
+# What the objective may differ by from what the decreases add up to: more is not rounding.
+DRIFT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Sweep:
 
 
 Callback = Callable[[Sweep], Any]
+Keep = Callable[["Run"], None]
 
 
 @dataclass
@@ -63,6 +68,8 @@ class State:
         A column j is tried only while the objective is below below[j].
     objective : float or None
         f(H), once somebody has asked for it.
+    audits : list of (int, float)
+        After how many decreases the objective was not what they had led to, and what it was.
     """
 
     H: Array
@@ -79,10 +86,11 @@ class State:
     objective: float | None = None
     converged: bool = False
     stalled: bool = False
+    audits: list[tuple[int, float]] = field(default_factory=list)
 
 
 class Run:
-    """A fit under way."""
+    """A fit under way. ``keep`` is called after every step, when H and sums are whole."""
 
     def __init__(
         self,
@@ -93,37 +101,72 @@ class Run:
         tol: float = 1e-4,
         rounds: int = 0,
         callback: Callback | None = None,
+        keep: Keep | None = None,
     ):
         self.loss = loss
-        self.max_iter, self.tol, self.callback = max_iter, tol, callback
+        self.max_iter, self.tol, self.callback, self.keep = max_iter, tol, callback, keep
         self.rounds = rounds if max_iter > 0 else 0
         self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
         self.status: Status = "max_iter"
+        self.history: Array = np.empty(0)
+        self.mix: dict[str, float] | None = None
         self._sums: Any = None
-        self._degrees: Array | None = None
         self._stopped = False
 
+    def resume(self, state: State, sums: dict[str, Array] | None) -> None:
+        """Go on from where another run was after a step; ``sums`` is what its sums held."""
+        self.state = state
+        if sums is not None:
+            self._sums = self.loss.sums(state.H)
+            mine = self._sums.state()
+            if {k: a.shape for k, a in mine.items()} != {k: a.shape for k, a in sums.items()}:
+                raise ValueError("the sums of the run are not those of this problem")
+            self._sums.load(sums)
+
+    def sums(self) -> dict[str, Array] | None:
+        """Return what the sums hold, None before the first step."""
+        return None if self._sums is None else self._sums.state()
+
     def complete(self) -> Array:
-        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step."""
-        state = self.state
+        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step.
+
+        A second Ctrl-C, which comes before this is done, is passed on.
+        """
         try:
+            self._keep()
             while not self._stopped and self._step():
-                pass
-            if state.converged:
+                self._keep()
+            if self.state.converged:
                 self.status = "converged"
             elif self._stopped:
                 self.status = "stopped"
+            self._finish()
         except KeyboardInterrupt:
             self.status = "interrupted"
-        if state.n_iter > 0:
-            self.loss.tidy(state.complete)
-        return state.complete
+            self._finish()
+        return self.state.complete
 
-    def history(self) -> Array:
+    def _keep(self) -> None:
+        if self.keep is not None:
+            self.keep(self)
+
+    def _finish(self) -> None:
+        if self.state.n_iter > 0:
+            with held():
+                self.loss.tidy(self.state.complete)
+        self.history, self.mix = self._history(), self.loss.mix(self.state.complete)
+
+    def _history(self) -> Array:
         """Return the objective at the start and after every step, computed anew at the end."""
-        # From the end, back to the start: nothing cancels.
-        above = np.cumsum([0.0, *reversed(self.state.decreases)])[::-1]
-        return self.loss.objective(self.state.complete) + above
+        state = self.state
+        end = self.loss.objective(state.complete)
+        pieces, start = [], 0
+        for stop, value in [*state.audits, (len(state.decreases), end)]:
+            # From the end, back to the start: nothing cancels.
+            above = np.cumsum([0.0, *reversed(state.decreases[start:stop])])[:0:-1]
+            pieces.append(value + above)
+            start = stop
+        return np.concatenate([*pieces, [end]])
 
     @property
     def objective(self) -> float:
@@ -148,10 +191,11 @@ class Run:
             loss.tidy(state.H)
             self._refresh()
         decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
-        state.complete[:] = state.H
-        state.n_iter += 1
-        state.fresh += 1
-        self._record(decrease)
+        with held():  # or H would be of one sweep, and its history of another
+            state.complete[:] = state.H
+            state.n_iter += 1
+            state.fresh += 1
+            self._record(decrease)
         if loss.relative:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
@@ -170,8 +214,7 @@ class Run:
         if state.round >= self.rounds or self.loss.A.largest <= 0:
             return False
         self._refresh()
-        if self._degrees is None:
-            self._degrees = degrees(self.loss.A)
+        self._audit()
         state.round += 1
         state.queue, state.accepted = order(state.H), len(state.restarts)
         return True
@@ -184,8 +227,8 @@ class Run:
         """
         state = self.state
         assert state.queue is not None
-        assert self._degrees is not None
         if not state.queue:
+            self._audit()
             state.queue, state.stalled = None, False
             if len(state.restarts) == state.accepted:
                 state.round = self.rounds  # nothing moved: this round was the last
@@ -204,10 +247,23 @@ class Run:
     def _accept(self, items: Array, decrease: float) -> None:
         """Keep the rows of the items as they are now in H: a restart has lowered f."""
         state = self.state
-        state.complete[items] = state.H[items]
-        self._record(decrease)
-        state.restarts.append(len(state.decreases))
-        state.converged = False
+        with held():
+            state.complete[items] = state.H[items]
+            self._record(decrease)
+            state.restarts.append(len(state.decreases))
+            state.converged = False
+
+    @cached_property
+    def _degrees(self) -> Array:
+        return degrees(self.loss.A)
+
+    def _audit(self) -> None:
+        """Compare the objective with what the decreases have led to; history shows the truth."""
+        state = self.state
+        true, claimed = self.loss.objective(state.H), self.objective
+        if abs(true - claimed) > DRIFT * (true + claimed + sum(state.decreases)):
+            state.audits.append((len(state.decreases), true))
+        state.objective = true
 
     def _record(self, decrease: float) -> None:
         self.state.decreases.append(decrease)

@@ -150,7 +150,11 @@ def _fit_of(name: str) -> Callable[[Loss, int, RandomSource], Array]:
                 'be fitted; use init="greedy".'
             )
         other = make_loss(name, loss.A, loss.upper)
-        return Run(other, greedy(other, r)).complete()
+        run = Run(other, greedy(other, r))
+        H = run.complete()
+        if run.status == "interrupted":  # half a start is none
+            raise KeyboardInterrupt
+        return H
 
     return start
 

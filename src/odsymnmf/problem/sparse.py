@@ -39,6 +39,11 @@ class Sparse:
         return float(self.A.data.max(initial=0.0))
 
     @cached_property
+    def peak(self) -> float:
+        """The largest |A_ij| off the diagonal."""
+        return max(self.largest, -float(self.A.data.min(initial=0.0)))
+
+    @cached_property
     def energy(self) -> float:
         """sum_{i != j} A_ij^2"""
         pieces = (
