@@ -12,12 +12,11 @@ import odsymnmf
 from odsymnmf import storage
 from odsymnmf.estimators.affinity import Affinities
 from odsymnmf.factorization import MODEL, Factorization
-from odsymnmf.memberships import labels
 from odsymnmf.problem import put_together, taken_apart
 
 # Fitted attributes that are plain values, with their types, and that are arrays.
 PLAIN = {"objective_": float, "n_iter_": int, "status_": str, "converged_": bool}
-ARRAYS = ("membership_", "history_", "restarts_")
+ARRAYS = ("membership_", "labels_", "history_", "restarts_")
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,8 @@ def _model(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     n = found.H.shape[0]
     for name, value in {**fitted, **{name: arrays[name] for name in ARRAYS}}.items():
         setattr(model, name, value)
-    model.labels_ = labels(found.H)
+    if model.labels_.shape != (n,) or model.labels_.dtype.kind != "i":
+        raise ValueError("its labels are none")
     model.mix_, model._scales = found.mix, found.scales
     model.n_features_in_ = _whole(header["features"])
     affinity = {name[9:]: a for name, a in arrays.items() if name.startswith("affinity_")}
