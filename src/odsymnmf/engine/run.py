@@ -24,6 +24,8 @@ Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 STALL = 1e-2
 # What the objective may differ by from what the decreases add up to: more is not rounding.
 DRIFT = 1e-6
+# Multiply-adds of an objective that is worth waiting for after Ctrl-C.
+LONG = 2**28
 
 
 @dataclass(frozen=True)
@@ -143,23 +145,29 @@ class Run:
             self._finish()
         except KeyboardInterrupt:
             self.status = "interrupted"
-            self._finish()
+            self._finish(at_once=True)
         return self.state.complete
 
     def _keep(self) -> None:
         if self.keep is not None:
             self.keep(self)
 
-    def _finish(self) -> None:
-        if self.state.n_iter > 0:
-            with held():
-                self.loss.tidy(self.state.complete)
-        self.history, self.mix = self._history(), self.loss.mix(self.state.complete)
-
-    def _history(self) -> Array:
-        """Return the objective at the start and after every step, computed anew at the end."""
+    def _finish(self, at_once: bool = False) -> None:
+        """Make the result of the last complete step; ``at_once``: nobody wants to wait for it."""
         state = self.state
-        end = self.loss.objective(state.complete)
+        if state.n_iter > 0:
+            with held():
+                self.loss.tidy(state.complete)
+        long = state.H.shape[1] * (self.loss.A.stored or self.loss.A.n**2 // 2) > LONG
+        known = state.objective if at_once and long else None
+        self.history = self._history(
+            self.loss.objective(state.complete) if known is None else known
+        )
+        self.mix = self.loss.mix(state.complete)
+
+    def _history(self, end: float) -> Array:
+        """Return the objective at the start and after every step, given that at the end."""
+        state = self.state
         pieces, start = [], 0
         for stop, value in [*state.audits, (len(state.decreases), end)]:
             # From the end, back to the start: nothing cancels.
