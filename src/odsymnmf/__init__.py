@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from odsymnmf import similarity as similarity
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
+    from odsymnmf.estimators import load as load
     from odsymnmf.factorization import Factorization as Factorization
     from odsymnmf.factorization import factorize as factorize
     from odsymnmf.factorization import objective as objective
@@ -40,6 +41,7 @@ _PUBLIC: dict[str, str | None] = {
     "graphs": None,
     "inputs": None,
     "io": None,
+    "load": "estimators",
     "memberships": None,
     "metrics": None,
     "objective": "factorization",

@@ -14,6 +14,7 @@ import odsymnmf as od
 from odsymnmf import ODSymNMF, observers
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators import odsymnmf as base
+from odsymnmf.factorization import InterruptedWarning
 
 # Starts
 
@@ -220,8 +221,10 @@ def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
         return original(*args, callback=press, **options)
 
     monkeypatch.setattr(base, "factorize", interrupting)
-    model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
+    with pytest.warns(InterruptedWarning):
+        model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert begun == ["greedy", "random"]
+    assert model.status_ == "interrupted"
     assert np.isfinite(model.membership_).all()
 
 
@@ -238,7 +241,8 @@ def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
 
     monkeypatch.setattr(base, "factorize", interrupting)
     limit = 3
-    model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
+    with pytest.warns(InterruptedWarning):
+        model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert len(begun) == 3
     assert model.objective_ == ODSymNMF(3, n_init=2, random_state=0).fit(A).objective_
     begun.clear()

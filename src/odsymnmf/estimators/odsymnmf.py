@@ -3,9 +3,11 @@
 import warnings
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -14,7 +16,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import Array, blocks
@@ -24,7 +25,15 @@ from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.estimators.named import NamedItems
-from odsymnmf.factorization import Factorization, LossName, factorize, warn_unconverged
+from odsymnmf.estimators.side_by_side import run_all
+from odsymnmf.factorization import (
+    Factorization,
+    InterruptedWarning,
+    LossName,
+    factorize,
+    warn_interrupted,
+    warn_unconverged,
+)
 from odsymnmf.inputs import weights_for
 from odsymnmf.memberships import canonical_order, labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
@@ -102,6 +111,12 @@ class ODSymNMF(
         Number of threads that run the starts; the result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the fit is written down now and then, and from which it goes on if it was
+        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
+        with .1, .2, ... after the name. They are yours to remove.
+    checkpoint_every : float, default=60.0
+        Least seconds between two writes of a start.
     verbose : int, default=0
         1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
         and then, for logs.
@@ -126,7 +141,7 @@ class ODSymNMF(
     n_iter_ : int
         Number of sweeps of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended.
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool
         Whether the best start reached ``tol``.
     item_names_ : list or None
@@ -186,6 +201,8 @@ class ODSymNMF(
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -204,6 +221,8 @@ class ODSymNMF(
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.verbose = verbose
 
     @with_callbacks
@@ -236,14 +255,14 @@ class ODSymNMF(
         measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
         self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
-        best = self._best_of(A, starts)
+        best, interrupted = self._best_of(A, starts)
         for name, value in self._fitted(best.H).items():
             setattr(self, name, value)
         self.similarity_ = A
         self.objective_ = best.objective
         self.history_ = best.history
         self.n_iter_ = best.n_iter
-        self.status_ = best.status
+        self.status_ = "interrupted" if interrupted else best.status
         self.converged_ = best.converged
         self.mix_ = best.mix
         self._scales = best.scales
@@ -318,6 +337,43 @@ class ODSymNMF(
         """
         return labels(self.predict_membership(X))
 
+    def save(
+        self, path: str | Path, *, similarities: bool = False, names: list[str] | None = None
+    ) -> None:
+        """Write the fitted model into one file, which `odsymnmf.load` reads.
+
+        The file holds the parameters, the memberships and what `predict` needs; it is complete or
+        not there, and reading it runs no code. A generator as ``random_state`` is left out.
+
+        Parameters
+        ----------
+        path : path
+            A regular file there is replaced.
+        similarities : bool, default=False
+            Whether ``similarity_`` is written, too: what was fitted, which may be large.
+        names : list of str, default=None
+            The names of the fitted items, kept as ``item_names_``.
+
+        Raises
+        ------
+        ValueError
+            If ``affinity`` is a callable: the file would have to hold code.
+        OSError
+            If it cannot be written.
+        """
+        from odsymnmf.estimators.saving import save
+
+        check_is_fitted(self)
+        if similarities and not hasattr(self, "similarity_"):
+            raise ValueError(
+                "the model was loaded without its similarities, so they cannot be saved; leave "
+                "similarities=True out."
+            )
+        save(self, path, similarities=similarities, names=names or self._known_names())
+
+    def _known_names(self) -> list[str] | None:
+        return getattr(self, "item_names_", None)
+
     @property
     def _n_features_out(self) -> int:
         return int(self.membership_.shape[1])
@@ -343,6 +399,11 @@ class ODSymNMF(
         limits = {"n_clusters": 1, "n_init": 1, "max_iter": 0, "n_neighbors": 1}
         for name, least in limits.items():
             whole_number(name, getattr(self, name), least)
+        if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
+            raise ValueError(
+                "a checkpoint of several starts needs random_state, an int: without it, the starts "
+                "would be others when the fit goes on."
+            )
 
     def _validated(self, X: Any, reset: bool) -> Any:
         # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
@@ -366,8 +427,11 @@ class ODSymNMF(
             )
         return X
 
-    def _best_of(self, A: Similarity, starts: Starts) -> Factorization:
-        """Run all starts; of those with the lowest objective, return the first."""
+    def _best_of(self, A: Similarity, starts: Starts) -> tuple[Factorization, bool]:
+        """Run all starts; of those with the lowest objective, return the first.
+
+        And whether Ctrl-C was pressed.
+        """
         # Drawn before anything runs, so that n_jobs changes nothing.
         draws = as_random(self.random_state).uniform(size=self.n_init - 1)
         inits = [self.init, *["random"] * (self.n_init - 1)]
@@ -400,6 +464,8 @@ class ODSymNMF(
                         restarts=self.restarts,
                         random_state=seeds[start],
                         callback=callback,
+                        checkpoint=self._checkpoint_of(start),
+                        checkpoint_every=self.checkpoint_every,
                     )
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= f.status == "interrupted"
@@ -407,21 +473,29 @@ class ODSymNMF(
                 show(None, start)
 
             # Where starts share the cores, BLAS should not ask for them too.
-            alone = self.n_jobs in (None, 1)
-            with nullcontext() if alone else one_thread(), warnings.catch_warnings():
+            jobs = min(effective_n_jobs(self.n_jobs), self.n_init)
+            with nullcontext() if jobs == 1 else one_thread(), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", InterruptedWarning)
                 try:
-                    Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                        delayed(run)(start) for start in range(self.n_init)
-                    )
-                except KeyboardInterrupt:  # before the first sweep of a start
-                    if all(f is None for f in found):
+                    run_all(run, self.n_init, jobs)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    if all(f is None for f in found):  # before the first sweep of a start
                         raise
         best = min((f for f in found if f is not None), key=lambda f: f.objective)
-        if best.status == "max_iter" and self.max_iter > 0:
+        if interrupted:
+            warn_interrupted(best.n_iter, stacklevel=4)
+        elif best.status == "max_iter" and self.max_iter > 0:
             warn_unconverged(self.tol, self.max_iter, stacklevel=4)
-        return best
+        return best, interrupted
+
+    def _checkpoint_of(self, start: int) -> str | None:
+        """Return where a start is written down: the first at the path, the others beside it."""
+        if self.checkpoint is None:
+            return None
+        return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
 
     def _fitted(self, H: Array) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""

@@ -1,5 +1,6 @@
 """The paper's baseline: clustering with self-similarities."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 from odsymnmf.estimators.affinity import Affinity
@@ -61,6 +62,12 @@ class SymNMF(ODSymNMF):
         Number of threads that run the starts; the result does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the fit is written down now and then, and from which it goes on if it was
+        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
+        with .1, .2, ... after the name. They are yours to remove.
+    checkpoint_every : float, default=60.0
+        Least seconds between two writes of a start.
     verbose : int, default=0
         1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
         and then, for logs.
@@ -83,7 +90,7 @@ class SymNMF(ODSymNMF):
     n_iter_ : int
         Number of sweeps of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended.
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool
         Whether the best start reached ``tol``.
     n_features_in_ : int
@@ -123,6 +130,8 @@ class SymNMF(ODSymNMF):
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         verbose: int = 0,
     ):
         super().__init__(
@@ -140,5 +149,7 @@ class SymNMF(ODSymNMF):
             n_neighbors=n_neighbors,
             n_jobs=n_jobs,
             random_state=random_state,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
             verbose=verbose,
         )

@@ -16,6 +16,7 @@ from odsymnmf.problem.made import (
     inverse_root_degrees,
     inverse_roots,
 )
+from odsymnmf.problem.stored import fingerprint, put_together, taken_apart
 
 __all__ = [
     "Dense",
@@ -27,9 +28,12 @@ __all__ = [
     "degree_normalized",
     "degrees",
     "explained",
+    "fingerprint",
     "gram",
     "inverse_root_degrees",
     "inverse_roots",
     "pair_squares",
+    "put_together",
+    "taken_apart",
     "weighted_product",
 ]

@@ -38,7 +38,20 @@ class Dense:
     @cached_property
     def largest(self) -> float:
         """The largest off-diagonal entry, at least 0."""
-        return max(float(without_diagonal(self.A, b).max()) for b in blocks(self.n, 256))
+        return max(0.0, self._extremes[1])
+
+    @property
+    def peak(self) -> float:
+        """The largest |A_ij| off the diagonal."""
+        return max(map(abs, self._extremes))
+
+    @cached_property
+    def _extremes(self) -> tuple[float, float]:
+        low = high = 0.0
+        for b in blocks(self.n, 256):
+            piece = without_diagonal(self.A, b)
+            low, high = min(low, float(piece.min())), max(high, float(piece.max()))
+        return low, high
 
     @cached_property
     def energy(self) -> float:

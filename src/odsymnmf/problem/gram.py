@@ -42,6 +42,11 @@ class Gram:
         """A bound on the off-diagonal entries: the largest |x_i|^2."""
         return float(self.diagonal.max())
 
+    @property
+    def peak(self) -> float:
+        """A bound on |A_ij|."""
+        return self.largest
+
     @cached_property
     def energy(self) -> float:
         """sum_{i != j} A_ij^2; of a sparse X from |X X^T|_F = |X^T X|_F, the cheaper, in pieces."""

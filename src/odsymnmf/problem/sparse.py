@@ -12,7 +12,7 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
-from odsymnmf.problem.following import Neighbouring
+from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
 from odsymnmf.problem.weights import ORDINARY, Weights, looked_up, scaled_weights
 
@@ -39,6 +39,11 @@ class Sparse:
         return float(self.A.data.max(initial=0.0))
 
     @cached_property
+    def peak(self) -> float:
+        """The largest |A_ij| off the diagonal."""
+        return max(self.largest, -float(self.A.data.min(initial=0.0)))
+
+    @cached_property
     def energy(self) -> float:
         """sum_{i != j} A_ij^2"""
         pieces = (
@@ -53,7 +58,12 @@ class Sparse:
 
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
-        return self.A @ V
+        columns = 1 if V.ndim == 1 else V.shape[1]
+        if self.A.nnz * columns <= WORK:
+            return self.A @ V
+        # In pieces that Ctrl-C need not wait for.
+        rows = max(1, int(self.n * WORK / (self.A.nnz * columns)))
+        return np.concatenate([self.A[b] @ V for b in blocks(self.n, rows)])
 
     def quadratic(self, h: Array) -> float:
         """Return sum_{i != j} A_ij h_i h_j."""

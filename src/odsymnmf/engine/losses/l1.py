@@ -83,7 +83,7 @@ class L1:
         w0, exceptions = weights.background, weights.exceptions
         kept = l1.Sums(*sums.arrays)
         decrease = furthest = 0.0
-        for some, rows in rows_of(self.A, items):
+        for some, rows in rows_of(self.A, items, H.shape[1]):
             weight = self.A.row_weights(some)
             room = l1.workspace(rows, weight is not None, H.shape[1])
             found = l1.sweep(some, rows, weight, exceptions, w0, H, kept, room, self.upper, empty)

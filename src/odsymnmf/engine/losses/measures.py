@@ -14,6 +14,9 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
 
+# Columns of H that a block of rows may have without being cut into smaller ones.
+COLUMNS = 8
+
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
     """Return l1 f_1(H) + l2 f_2(H)."""
@@ -42,15 +45,23 @@ def _absolute_error(A: Similarity, H: Array) -> float:
     """
     before = np.cumsum(H, axis=0, dtype=np.float64)
     everywhere = 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
-    pieces = rows_of(A, np.arange(len(H)))
+    pieces = rows_of(A, np.arange(len(H)), H.shape[1])
     stored = sum(kernels.l1.stored_error(items, rows, H) for items, rows in pieces)
     return everywhere + float(stored)
 
 
-def rows_of(A: Similarity, items: Array) -> Iterator[tuple[Array, Any]]:
+def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:
     """Yield some of the items after another, with their rows of A."""
+    for some in short_blocks(A, items, r):
+        yield some, A.rows(some)
+
+
+def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
+    """Yield some of the items after another; with many columns fewer: kernels hear no Ctrl-C."""
     for b in A.item_blocks(len(items)):
-        yield items[b], A.rows(items[b])
+        some = items[b]
+        for piece in blocks(len(some), -(-len(some) // max(1, r // COLUMNS))):
+            yield some[piece]
 
 
 def swept(H: Array, items: Array) -> Array:

@@ -106,7 +106,7 @@ class Mixed:
         row, heavy = kernels.l2.workspace(r), kernels.l2.room_for(exceptions, items, r)
         total = np.zeros(2)
         furthest = 0.0
-        for some, rows in rows_of(self.A, items):
+        for some, rows in rows_of(self.A, items, r):
             weight = self.A.row_weights(some)
             room = kernels.l1.workspace(rows, weight is not None, r)
             *decreases, largest = kernels.mixed.sweep(

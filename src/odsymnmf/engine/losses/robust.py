@@ -25,6 +25,7 @@ class RobustSums(BothSums):
 
     def __init__(self, loss: "Robust", H: Array):
         super().__init__(loss.A, H)
+        self.loss = loss
         self.mix = np.array([loss.l1_ratio, *loss.both(H), 0.0])
 
     def save(self, items: Array) -> Any:
@@ -39,6 +40,11 @@ class RobustSums(BothSums):
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"mix": self.mix, **super().state()}
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Go on from the arrays that `state` has returned, and from their mix."""
+        super().load(state)
+        self.loss.l1_ratio = float(self.mix[0])
 
 
 class Robust(Mixed):
