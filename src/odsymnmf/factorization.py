@@ -7,11 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.blas import threads_for
+from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.starts import given, start
-from odsymnmf.options import bound, number, whole_number
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
+from odsymnmf.options import bound, number, threads, whole_number
 from odsymnmf.problem import Similarity, as_similarity
 from odsymnmf.random_state import RandomState, as_random
 
@@ -86,6 +88,7 @@ def factorize(
     tol: float = 1e-4,
     upper: float | None = None,
     restarts: int | None = None,
+    n_jobs: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Factorization:
@@ -135,6 +138,10 @@ def factorize(
         taken out and built anew, greedily, on what the others leave over; it is kept if that
         lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
         otherwise depends much on its start, and 0 for l2.
+    n_jobs : int, optional
+        Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
+        The result is the same for every number, to the bit. None sweeps row by row, in one
+        thread: another way to a result as good.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
@@ -155,6 +162,9 @@ def factorize(
     -----
     Ctrl-C returns the last complete sweep or accepted restart, with status "interrupted".
 
+    With ``n_jobs``, every sixteenth row is updated at once, against H as it was before, and the
+    step is split where the objective would rise. The start and column restarts use one thread.
+
     Examples
     --------
     Two clusters that share an item, which no factorization of the whole matrix can show:
@@ -174,10 +184,15 @@ def factorize(
     upper = _within_reason(similarity, bound(upper), diagonal)
     measure = make_loss(loss, similarity, upper, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
-    rng = as_random(random_state)
-    with threads_for(similarity.blas_work(r)):
+    jobs, rng = threads(n_jobs), as_random(random_state)
+    work = similarity.blas_work(r)
+    with threads_for(work):
         H = start(measure, r, init, rng)
-        run = Run(measure, H, max_iter=max_iter, tol=tol, rounds=rounds, callback=callback)
+    # Where threads share a sweep, BLAS should not ask for the cores too.
+    with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
+        sweeps = None if jobs is None else Rounds(measure, team)
+        options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "rounds": rounds}
+        run = Run(measure, H, **options, callback=callback, sweeps=sweeps)
         H = run.complete()
         history = run.history()
         mix = measure.mix(H)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import FilePath, Number
+from odsymnmf.cli.options import FilePath, Number, jobs
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
@@ -61,6 +61,13 @@ INTERRUPTED = 130
 )
 @click.option("--max-iter", type=click.IntRange(0), default=200, help="Most sweeps of a start.")
 @click.option("--tol", type=Number(0), default=1e-4, help="Stop when less than this moves.")
+@click.option(
+    "--n-jobs",
+    type=int,
+    callback=jobs,
+    show_default="one thread, row by row",
+    help="Threads, -1 for all cores; the result is the same for every number.",
+)
 @click.option(
     "--seed",
     "random_state",

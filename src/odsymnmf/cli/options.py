@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-__all__ = ["FilePath", "Number"]
+__all__ = ["FilePath", "Number", "jobs"]
 
 
 class FilePath(click.Path):
@@ -30,3 +30,10 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
+
+
+def jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    """Return a number of threads that is not zero."""
+    if value == 0:
+        raise click.BadParameter("0 threads can do nothing; -1 stands for all cores", ctx, param)
+    return value

@@ -13,6 +13,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.restarts import order, rebuild
+from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.problem import degrees
 
 Status = Literal["converged", "max_iter", "stopped", "interrupted"]
@@ -82,7 +83,7 @@ class State:
 
 
 class Run:
-    """A fit under way."""
+    """A fit under way; its sweeps go row by row, or in rounds if it is given these."""
 
     def __init__(
         self,
@@ -93,8 +94,9 @@ class Run:
         tol: float = 1e-4,
         rounds: int = 0,
         callback: Callback | None = None,
+        sweeps: Rounds | None = None,
     ):
-        self.loss = loss
+        self.loss, self.sweeps = loss, sweeps
         self.max_iter, self.tol, self.callback = max_iter, tol, callback
         self.rounds = rounds if max_iter > 0 else 0
         self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
@@ -147,7 +149,9 @@ class Run:
         if state.fresh % loss.refresh == 0:
             loss.tidy(state.H)
             self._refresh()
-        decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
+        decrease, violation = loss.sweep(
+            state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps
+        )
         state.complete[:] = state.H
         state.n_iter += 1
         state.fresh += 1

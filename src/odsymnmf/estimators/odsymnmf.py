@@ -25,7 +25,7 @@ from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.factorization import Factorization, LossName, factorize, warn_unconverged
 from odsymnmf.memberships import canonical_order, labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
-from odsymnmf.options import bound, whole_number
+from odsymnmf.options import bound, threads, whole_number
 from odsymnmf.problem import Similarity, refuse_other_kinds
 from odsymnmf.random_state import RandomState, as_random
 
@@ -95,7 +95,10 @@ class ODSymNMF(
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
+        bit. None sweeps row by row, in one thread: another way to a result as good.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
     verbose : int, default=0
@@ -359,6 +362,10 @@ class ODSymNMF(
         draws = as_random(self.random_state).uniform(size=self.n_init - 1)
         inits = [self.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
+        # Starts first; the threads that these leave over share their sweeps.
+        jobs = threads(self.n_jobs)
+        together = min(jobs or 1, self.n_init)
+        each = None if jobs is None else jobs // together
         title = type(self).__name__
         interrupted = False
         found: list[Factorization | None] = [None] * self.n_init
@@ -385,6 +392,7 @@ class ODSymNMF(
                         tol=self.tol,
                         upper=self.upper,
                         restarts=self.restarts,
+                        n_jobs=each,
                         random_state=seeds[start],
                         callback=callback,
                     )
@@ -393,12 +401,11 @@ class ODSymNMF(
                 found[start] = f
 
             # Where starts share the cores, BLAS should not ask for them too.
-            alone = self.n_jobs in (None, 1)
-            with nullcontext() if alone else one_thread(), warnings.catch_warnings():
+            with nullcontext() if together == 1 else one_thread(), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 try:
-                    Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+                    Parallel(n_jobs=together, require="sharedmem")(
                         delayed(run)(start) for start in range(self.n_init)
                     )
                 except KeyboardInterrupt:  # before the first sweep of a start

@@ -14,6 +14,7 @@ from odsymnmf.problem.blocking import scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
 from odsymnmf.problem.following import Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
+from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, looked_up, scaled_weights
 
 
@@ -86,6 +87,15 @@ class Sparse:
         from odsymnmf.kernels.l1 import Rows
 
         return Rows(items, self.A.indptr, self.A.indices, self.A.data)
+
+    def rows_inside(self, round: Round, tile: slice) -> Any:
+        """Return the rows of a tile's items in a round, which must hold the round's columns."""
+        return self.rows(round.items(tile))
+
+    @property
+    def row_entries(self) -> int:
+        """How many entries a row of `rows` has."""
+        return int(self.A.nnz // self.n)
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

@@ -13,6 +13,10 @@ from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import tiles
+
+# Entries of the rows that a thread holds at a time.
+HELD = 2**20
 
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
@@ -51,6 +55,11 @@ def rows_of(A: Similarity, items: Array) -> Iterator[tuple[Array, Any]]:
     """Yield some of the items after another, with their rows of A."""
     for b in A.item_blocks(len(items)):
         yield items[b], A.rows(items[b])
+
+
+def row_tiles(A: Similarity, r: int) -> list[slice]:
+    """Cut the items into tiles for rounds, such that the rows of a piece of work can be held."""
+    return tiles(A.n, r, A.row_entries, most=max(1, HELD // max(1, A.row_entries)))
 
 
 def worth(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> Worth:
