@@ -38,7 +38,7 @@ def threads(n_jobs: Any) -> int | None:
         raise ValueError(
             f"n_jobs must be a whole number >= 1, -1 for all cores, or None; got {n_jobs!r}."
         )
-    if n_jobs > 0:
+    if int(n_jobs) > 0:
         return int(n_jobs)
     from joblib import effective_n_jobs  # takes a while to import
 

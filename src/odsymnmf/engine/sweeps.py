@@ -65,7 +65,9 @@ class Rounds:
                 self.refused += 1
                 return self._sum([self._round(half, H, sums) for half in round.halves()])
         self._put(moves, sums, tiles, change)
-        return Pass(*decreases.tolist(), self.loss.together([p.violation for p in proposals]))
+        absolute, squared = decreases.tolist()
+        violation = self.loss.together([proposal.violation for proposal in proposals])
+        return Pass(absolute, squared, violation)
 
     def _propose(self, moves: Moves, sums: Any, tile: slice) -> Proposal:
         round, places = moves.round, moves.round.places(tile)

@@ -52,6 +52,7 @@ class ColumnSums:
 
     def add(self, change: Change, H: Array) -> None:
         """Learn of a round that H now holds; compute anew what has cancelled."""
+        assert change.W is not None
         self.W += change.W
         for l in np.flatnonzero(CANCELLED * self.peak > self.W):
             self.W[l] = self.peak[l] = H[:, l].sum(dtype=np.float64)

@@ -51,6 +51,7 @@ class GramSums:
 
     def add(self, change: Change, H: Array) -> None:
         """Learn of a round that H now holds; compute anew what has cancelled."""
+        assert change.D is not None
         self.D += change.D
         for l in np.flatnonzero(self.D.diagonal() < CANCELLED * self.peak):
             self.D[l] = self.D[:, l] = np.einsum("i,ij->j", H[:, l], H, dtype=np.float64)
