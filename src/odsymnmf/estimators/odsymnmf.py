@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import one_thread
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
@@ -225,6 +226,9 @@ class ODSymNMF(
         X = self._validated(X, reset=True)
         self._affinities = Affinities(self, X, weights)
         A = self._affinities.similarity
+        # Callbacks may ask a fit under way for new items.
+        measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
+        self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
         best = self._best_of(A, starts)
         for name, value in self._fitted(best.H).items():
