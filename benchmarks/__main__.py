@@ -16,6 +16,7 @@ TABLES = [
     "how_many",
     "restarts",
     "reading",
+    "rounds",
     "many",
 ]
 

@@ -38,10 +38,14 @@ class Rounds:
         nothing = np.zeros((loss.A.n, 1), dtype=loss.A.dtype)
         self._allowed = ROUNDING * loss.objective(nothing)
         self._tiles: list[slice] = []
+        # Room for the rows of a round: new memory for each would cost a tenth of the sweep.
+        self._room = np.empty((0, 0))
 
     def __call__(self, H: Array, sums: Any) -> Pass:
         """Bring every row to its optimum, round by round, and the sums with them."""
         self._tiles = self._tiles or self.loss.tiles(sums, H.shape[1])
+        if not self._room.size:
+            self._room = np.empty((rounds(len(H))[0].size, H.shape[1]), H.dtype)
         passes = [self._round(round, H, sums) for round in rounds(len(H))]
         return self._sum(passes)
 
@@ -52,9 +56,7 @@ class Rounds:
     def _round(self, round: Round, H: Array, sums: Any) -> Pass:
         """Solve the rows of a round; put them in place if f falls, else do its halves in turn."""
         sums.begin_round()
-        moves = Moves(
-            round, H, np.empty((round.size, H.shape[1]), H.dtype), np.empty(round.size, np.bool_)
-        )
+        moves = Moves(round, H, self._room[: round.size], np.empty(round.size, np.bool_))
         tiles = [tile for tile in self._tiles if round.places(tile).start < round.places(tile).stop]
         proposals = self.team.all([partial(self._propose, moves, sums, tile) for tile in tiles])
         decreases, change = _joined(self.loss.A.weights.background, proposals)

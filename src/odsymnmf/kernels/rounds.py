@@ -23,7 +23,8 @@ from odsymnmf.kernels.l1 import begin
 from odsymnmf.kernels.l1 import solve_row as solve_l1
 from odsymnmf.kernels.l2 import entries, load, note_peaks
 from odsymnmf.kernels.mixed import solve_row as solve_mixed
-from odsymnmf.kernels.sources import gather
+from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.sources import gather, look_ahead
 
 
 class Lattice(NamedTuple):
@@ -41,31 +42,44 @@ def _begin_row(k, p, H, New):
 
 
 @part
-def _note_gram(m, sums, row, change, clash):
-    """Add E_k to the change of D, and what it meets there to the clash; put row k back into D.
-
-    E_k = o d^T + d n^T, so that small changes keep their digits.
-    """
-    D, x, before, own, step = sums.D, row.x, row.before, row.own, row.g
-    found, r = row.found, len(row.x)
+def _put_back(sums, row):
+    """Put the row back into D, if it was left out lest its sums cancel; say whether it moved."""
+    D, x, before, own = sums.D, row.x, row.before, row.own
     moved = False
-    for l in range(r):
-        step[l] = x[l] - before[l]
-        moved |= step[l] != 0.0
-    if moved:
-        for j in range(m):
-            t = found[j]
-            o, d = before[t], step[t]
-            for l in range(r):
-                e = o * step[l] + d * x[l]
-                clash[l] += change[t, l] * e
-                change[t, l] += e
-    for t in range(r):
+    for t in range(len(x)):
         o = before[t]
-        if own[t] != o:  # the row was left out of D, lest its sums cancel
-            for l in range(r):
+        moved |= x[t] != o
+        if own[t] != o:
+            for l in range(len(x)):
                 D[t, l] += o * before[l]
     return moved
+
+
+@part
+def _note_gram(items, H, New, moved, row, change, clash):
+    """Add each E_k to the change of D, and what it meets there to the clash.
+
+    E_k = o d^T + d n^T, so that small changes keep their digits. A pass of its own: the cache has
+    room for D or for its change.
+    """
+    n, o, d, found = row.x, row.before, row.g, row.found
+    r = len(n)
+    for p in range(len(items)):
+        if not moved[p]:
+            continue
+        k, m = items[p], 0
+        for l in range(r):
+            n[l], o[l] = New[p, l], H[k, l]
+            d[l] = n[l] - o[l]
+            found[m] = l
+            m += (n[l] != 0.0) | (o[l] != 0.0)
+        for j in range(m):
+            t = found[j]
+            o_t, d_t = o[t], d[t]
+            for l in range(r):
+                e = o_t * d[l] + d_t * n[l]
+                clash[l] += change[t, l] * e
+                change[t, l] += e
 
 
 @part
@@ -90,15 +104,19 @@ def propose_l2(
     for p in range(len(items)):
         k = items[p]
         _begin_row(k, p, H, New)
+        look_ahead(source, p, items)
         gather(source, p, items, H, row.g)
+        if p + 1 < len(items):
+            prefetch(H, items[p + 1])
         start = load(k, H, sums, row)
-        m, decrease, violation = entries(
+        _, decrease, violation = entries(
             p, k, k, source, sums.D, row, heavy, exceptions, w0, diagonal, upper, 0.0, start, H,
             New, p,
         )  # fmt: skip
         total += decrease
         violations += violation
-        moved[p] = _note_gram(m, sums, row, change, clash)
+        moved[p] = _put_back(sums, row)
+    _note_gram(items, H, New, moved, row, change, clash)
     return total, violations, _twice(clash)
 
 
@@ -133,21 +151,22 @@ def propose_mixed(
     absolute, squared, furthest, clash_W = 0.0, 0.0, 0.0, 0.0
     note_peaks(gram, row)
     begin(sums, room)
-    step = row.g
+    x, before = row.x, row.before
     for p in range(len(items)):
         k = items[p]
         _begin_row(k, p, H, New)
-        m, first, second, largest = solve_mixed(
+        _, first, second, largest = solve_mixed(
             k, rows.which[p], k, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
             upper, 0.0, New, p,
         )  # fmt: skip
         absolute += first
         squared += second
         furthest = max(furthest, largest)
-        moved[p] = _note_gram(m, gram, row, change_D, clash)
-        for l in range(len(step)):
-            clash_W += change_W[l] * step[l]
-            change_W[l] += step[l]
+        moved[p] = _put_back(gram, row)
+        for l in range(len(x)):
+            clash_W += change_W[l] * (x[l] - before[l])
+            change_W[l] += x[l] - before[l]
+    _note_gram(items, H, New, moved, row, change_D, clash)
     return absolute, squared, furthest, 2.0 * clash_W, _twice(clash)
 
 

@@ -67,7 +67,7 @@ class Dense:
 
     def following(self, H: Array) -> Streaming:
         """Return the products A @ H that follow changes of H."""
-        return Streaming(self.A)
+        return Streaming(self.A, self.rows_inside)
 
     def picks(self, own: float, H: Array, columns: int) -> ProductPicks:
         """Return the scores of items that follow what is picked."""

@@ -8,7 +8,7 @@ whose sum is that of A_ij d_i . d_j over the pairs inside the round, and ``put``
 let the products learn of it. Tasks may run side by side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -31,8 +31,8 @@ WORK = 2**26
 class Neighbouring:
     """Of a sparse A: g is gathered from the rows of H themselves, so there is nothing to follow."""
 
-    def __init__(self, A: Any):
-        self.A = A
+    def __init__(self, A: Any, rows_inside: Callable[[Round, slice], Any]):
+        self.A, self.rows_inside = A, rows_inside
 
     @property
     def entries(self) -> int:
@@ -53,11 +53,9 @@ class Neighbouring:
         return [partial(self._meeting, moves, tile) for tile in tiles]
 
     def _meeting(self, moves: Moves, tile: slice) -> float:
-        from odsymnmf.kernels.l1 import Rows
         from odsymnmf.kernels.rounds import stored_products
 
-        items = moves.round.items(tile)
-        rows = Rows(items, self.A.indptr, self.A.indices, self.A.data)
+        items, rows = moves.round.items(tile), self.rows_inside(moves.round, tile)
         return float(stored_products(items, rows, moves.round.lattice, *moves[1:]))
 
     def put(self) -> list[Task]:

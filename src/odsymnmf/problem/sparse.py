@@ -14,8 +14,14 @@ from odsymnmf.problem.blocking import scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
 from odsymnmf.problem.following import Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
-from odsymnmf.problem.rounds import Round
-from odsymnmf.problem.weights import ORDINARY, Weights, looked_up, scaled_weights
+from odsymnmf.problem.rounds import ROUNDS, Round
+from odsymnmf.problem.weights import (
+    ORDINARY,
+    Weights,
+    keep_entries,
+    looked_up,
+    scaled_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class Sparse:
 
     def following(self, H: Array) -> Neighbouring:
         """Return the products A @ H that follow changes of H."""
-        return Neighbouring(self.A)
+        return Neighbouring(self.A, self.rows_inside)
 
     def picks(self, own: float, H: Array, columns: int) -> NeighbourPicks:
         """Return the scores of items that follow what is picked."""
@@ -88,9 +94,19 @@ class Sparse:
 
         return Rows(items, self.A.indptr, self.A.indices, self.A.data)
 
+    @cached_property
+    def _inside(self) -> Any:
+        """The pairs i > j of a round: the others are not to be looked at in every sweep."""
+        rows = np.repeat(np.arange(self.n, dtype=self.A.indices.dtype), np.diff(self.A.indptr))
+        same = (rows - self.A.indices) % ROUNDS == 0
+        return keep_entries(self.A, same & (rows > self.A.indices))
+
     def rows_inside(self, round: Round, tile: slice) -> Any:
-        """Return the rows of a tile's items in a round, which must hold the round's columns."""
-        return self.rows(round.items(tile))
+        """Return the rows of a tile's items in a round, with its columns before the diagonal."""
+        from odsymnmf.kernels.l1 import Rows
+
+        inside = self._inside
+        return Rows(round.items(tile), inside.indptr, inside.indices, inside.data)
 
     @property
     def row_entries(self) -> int:
