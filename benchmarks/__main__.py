@@ -19,6 +19,7 @@ TABLES = [
     "how_many",
     "restarts",
     "reading",
+    "rounds",
     "many",
     "unknown",
     "between",

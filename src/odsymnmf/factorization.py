@@ -11,15 +11,17 @@ from scipy import sparse
 import odsymnmf
 from odsymnmf import storage
 from odsymnmf.arrays import Array
-from odsymnmf.blas import threads_for
+from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.scale import Scale
 from odsymnmf.engine.starts import given, start
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
 from odsymnmf.inputs import similarities, weights_for
-from odsymnmf.options import bound, number, whole_number
+from odsymnmf.options import bound, number, threads, whole_number
 from odsymnmf.problem import Similarity, as_similarity, fingerprint
 from odsymnmf.random_state import RandomState, as_random
 
@@ -161,6 +163,7 @@ def factorize(
     tol: float = 1e-4,
     upper: float | None = None,
     restarts: int | None = None,
+    n_jobs: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
     checkpoint: str | Path | None = None,
@@ -213,6 +216,10 @@ def factorize(
         taken out and built anew, greedily, on what the others leave over; it is kept if that
         lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
         otherwise depends much on its start, and 0 for l2.
+    n_jobs : int, optional
+        Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
+        The result is the same for every number, to the bit. None sweeps row by row, in one
+        thread: another way to a result as good.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
@@ -245,6 +252,9 @@ def factorize(
     Similarities whose largest is beyond 2^200 or below 2^-200 (float32: 2^40) are multiplied by a
     power of two for the fit, which changes no digit of the result.
 
+    With ``n_jobs``, every sixteenth row is updated at once, against H as it was before, and the
+    step is split where the objective would rise. The start and column restarts use one thread.
+
     Examples
     --------
     Two clusters that share an item, which no factorization of the whole matrix can show:
@@ -268,7 +278,7 @@ def factorize(
     limit = _within_reason(scaled, float(scale.down(bound(upper))), diagonal)
     measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
-    rng = as_random(random_state)
+    jobs, rng = threads(n_jobs), as_random(random_state)
     kept = None
     if checkpoint is not None:
         every = number("checkpoint_every", checkpoint_every, 0)
@@ -280,14 +290,18 @@ def factorize(
             "random_state": seed_of(random_state),
             **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
             **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": rounds},
+            "rounds": jobs is not None,
         }
         kept = Checkpoint(checkpoint, every, identity)
-    with threads_for(scaled.blas_work(r)):
+    work = scaled.blas_work(r)
+    with threads_for(work):
         saved = kept and kept.read((scaled.n, r), scaled.dtype)
         if saved:
             H = saved[0].H
         else:
             H = start(measure, r, init if isinstance(init, str) else scale.down(init), rng)
+    # Where threads share a sweep, BLAS should not ask for the cores too.
+    with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
         run = Run(
             measure,
             H,
@@ -296,6 +310,7 @@ def factorize(
             rounds=rounds,
             callback=scale.callback(measure, callback),
             keep=None if kept is None else kept.keep,
+            sweeps=None if jobs is None else Rounds(measure, team),
         )
         if saved:
             run.resume(*saved)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import FilePath, Number
+from odsymnmf.cli.options import FilePath, Number, jobs
 from odsymnmf.cli.words import Words, read_words, text_options
 
 if TYPE_CHECKING:
@@ -96,6 +96,13 @@ INTERRUPTED = 130
     help="Maximum number of iterations of a start.",
 )
 @click.option("--tol", type=Number(0), default=1e-4, help="Tolerance for stopping.")
+@click.option(
+    "--n-jobs",
+    type=int,
+    callback=jobs,
+    show_default="one thread, row by row",
+    help="Threads, -1 for all cores; the result is the same for every number.",
+)
 @click.option(
     "--seed",
     "random_state",

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-__all__ = ["FilePath", "Number", "Share"]
+__all__ = ["FilePath", "Number", "Share", "jobs"]
 
 
 class FilePath(click.Path):
@@ -51,3 +51,10 @@ class Share(click.types.StringParamType):
             wanted = "neither a number of texts (1, 2, ...) nor a share (0.0 to 1.0)"
             self.fail(f"{value!r} is {wanted}", param, ctx)
         return share
+
+
+def jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    """Return a number of threads that is not zero."""
+    if value == 0:
+        raise click.BadParameter("0 threads can do nothing; -1 stands for all cores", ctx, param)
+    return value

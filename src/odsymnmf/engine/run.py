@@ -14,6 +14,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.restarts import order, rebuild
+from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.problem import degrees
 from odsymnmf.signals import held
 
@@ -94,7 +95,10 @@ class State:
 
 
 class Run:
-    """A fit under way. ``keep`` is called after every step, when H and sums are whole."""
+    """A fit under way; its sweeps go row by row, or in rounds if it is given these.
+
+    ``keep`` is called after every step, when H and sums are whole.
+    """
 
     def __init__(
         self,
@@ -106,8 +110,9 @@ class Run:
         rounds: int = 0,
         callback: Callback | None = None,
         keep: Keep | None = None,
+        sweeps: Rounds | None = None,
     ):
-        self.loss = loss
+        self.loss, self.sweeps = loss, sweeps
         self.max_iter, self.tol, self.callback, self.keep = max_iter, tol, callback, keep
         self.rounds = rounds if max_iter > 0 else 0
         self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
@@ -201,7 +206,9 @@ class Run:
         if state.fresh % loss.refresh == 0:
             loss.tidy(state.H)
             self._refresh()
-        decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
+        decrease, violation = loss.sweep(
+            state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps
+        )
         with held():  # Ctrl-C finds the sweep either recorded or not begun
             state.complete[:] = state.H
             state.n_iter += 1

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -37,7 +36,7 @@ from odsymnmf.factorization import (
 from odsymnmf.inputs import weights_for
 from odsymnmf.memberships import canonical_order, labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
-from odsymnmf.options import bound, whole_number
+from odsymnmf.options import bound, threads, whole_number
 from odsymnmf.problem import Similarity
 from odsymnmf.random_state import RandomState, as_random
 
@@ -108,7 +107,10 @@ class ODSymNMF(
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
+        bit. None sweeps row by row, in one thread: another way to a result as good.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
     checkpoint : path, default=None
@@ -436,6 +438,10 @@ class ODSymNMF(
         draws = as_random(self.random_state).uniform(size=self.n_init - 1)
         inits = [self.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
+        # Starts first; the threads that these leave over share their sweeps.
+        jobs = threads(self.n_jobs)
+        together = min(jobs or 1, self.n_init)
+        each = None if jobs is None else jobs // together
         title = type(self).__name__
         interrupted = False
         found: list[Factorization | None] = [None] * self.n_init
@@ -462,6 +468,7 @@ class ODSymNMF(
                         tol=self.tol,
                         upper=self.upper,
                         restarts=self.restarts,
+                        n_jobs=each,
                         random_state=seeds[start],
                         callback=callback,
                         checkpoint=self._checkpoint_of(start),
@@ -473,13 +480,12 @@ class ODSymNMF(
                 show(None, start)
 
             # Where starts share the cores, BLAS should not ask for them too.
-            jobs = min(effective_n_jobs(self.n_jobs), self.n_init)
-            with nullcontext() if jobs == 1 else one_thread(), warnings.catch_warnings():
+            with nullcontext() if together == 1 else one_thread(), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 warnings.simplefilter("ignore", InterruptedWarning)
                 try:
-                    run_all(run, self.n_init, jobs)
+                    run_all(run, self.n_init, together)
                 except KeyboardInterrupt:
                     interrupted = True
                     if all(f is None for f in found):  # before the first sweep of a start

@@ -145,7 +145,7 @@ def update_gram(m, sums, row):
 
 
 @part
-def _entries(
+def entries(
     p, k, own_row, source, D, row, heavy, exceptions, w0, diagonal, upper, empty, start, H, out, o
 ):
     """Bring the entries of row x of item k to their optimum in turn, and write them to out[o].
@@ -230,7 +230,7 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
         k = items[p]
         gather(source, p, items, H, row.g)
         start = load(k, H, sums, row)
-        m, decrease, violation = _entries(
+        m, decrease, violation = entries(
             p,
             k,
             k,
@@ -277,7 +277,7 @@ def solve(source, exceptions, H, sums, row, heavy, w0, upper, passes, X):
         solved = False
         for count in range(most):
             start = (np.int64(0), 0.0, 0.0)
-            _, _, violation = _entries(
+            _, _, violation = entries(
                 p,
                 len(H),
                 p,

@@ -13,6 +13,10 @@ from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import tiles
+
+# Entries of the rows that a thread holds at a time.
+HELD = 2**20
 
 # Columns of H that a block of rows may have without being cut into smaller ones.
 COLUMNS = 8
@@ -67,6 +71,11 @@ def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
 def swept(H: Array, items: Array) -> Array:
     """Return the rows of the items; not copied where these are all, which is most often so."""
     return H if len(items) == len(H) else H[items]
+
+
+def row_tiles(A: Similarity, r: int) -> list[slice]:
+    """Cut the items into tiles for rounds, such that the rows of a piece of work can be held."""
+    return tiles(A.n, r, A.row_entries, most=max(1, HELD // max(1, A.row_entries)))
 
 
 def worth(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> Worth:
