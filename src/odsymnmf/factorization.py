@@ -8,6 +8,7 @@ import numpy as np
 
 from odsymnmf.arrays import Array
 from odsymnmf.blas import threads_for
+from odsymnmf.defaults import usual_start
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.starts import given, start
@@ -78,7 +79,7 @@ def factorize(
     *,
     loss: LossName = "l2",
     l1_ratio: float = 0.5,
-    init: Any = "greedy",
+    init: Any = "auto",
     diagonal: Literal["ignore", "fit"] = "ignore",
     weights: Any = None,
     zero_weight: float = 1.0,
@@ -108,8 +109,9 @@ def factorize(
         of these two.
     l1_ratio : float
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array (n x r)
-        The start. "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
+    init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or \
+            array (n x r)
+        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy". "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
         usual one of NMF, made symmetric. "l2" and "mixed" are the fits of these losses from the
         greedy start, for another loss to go on from (their sweeps are not counted).
     diagonal : {"ignore", "fit"}
@@ -174,6 +176,8 @@ def factorize(
     upper = _within_reason(similarity, bound(upper), diagonal)
     measure = make_loss(loss, similarity, upper, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
+    if isinstance(init, str) and init == "auto":
+        init = usual_start(similarity, loss)
     rng = as_random(random_state)
     with threads_for(similarity.blas_work(r)):
         H = start(measure, r, init, rng)

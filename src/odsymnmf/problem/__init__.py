@@ -16,10 +16,14 @@ from odsymnmf.problem.made import (
     inverse_root_degrees,
     inverse_roots,
 )
+from odsymnmf.problem.outline import Outline, outline
+from odsymnmf.problem.subset import subset
+from odsymnmf.problem.weights import without_diagonal_entries
 
 __all__ = [
     "Dense",
     "Gram",
+    "Outline",
     "Similarity",
     "Sparse",
     "as_similarity",
@@ -30,7 +34,10 @@ __all__ = [
     "gram",
     "inverse_root_degrees",
     "inverse_roots",
+    "outline",
     "pair_squares",
     "refuse_other_kinds",
+    "subset",
     "weighted_product",
+    "without_diagonal_entries",
 ]
