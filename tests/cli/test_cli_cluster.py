@@ -11,11 +11,12 @@ from cli_problems import FILES, refused, run, write_edges
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import drawing, init, io, report
+from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
-from odsymnmf.estimators import base
+from odsymnmf.engine import starts
+from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
@@ -111,8 +112,8 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
 def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
-    assert command.AFFINITIES == base.AFFINITIES
-    assert set(command.STARTS) == {*init.STARTS, "l2"}
+    assert command.AFFINITIES == affinity.AFFINITIES
+    assert set(command.STARTS) == set(starts.STARTS)
 
 
 def test_defaults_are_those_of_the_estimator():

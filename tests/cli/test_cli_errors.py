@@ -75,7 +75,7 @@ def test_usage_without_input():
         (None, ["no such file"]),
         ("", ["empty"]),
         ("a,b,1\nb,c,many\n", ["line 2"]),
-        ("a,b,1\nb,c,nan\n", ["line 2"]),
+        ("a,b,1\nb,c,inf\n", ["line 2"]),
     ],
 )
 def test_bad_input(tmp_path, content, words):

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF
-from odsymnmf.similarity import as_similarity, cosine, degree_normalized, inverse_root_degrees
+from odsymnmf.problem import as_similarity, cosine, degree_normalized, inverse_root_degrees
 
 
 def test_cosine_is_the_cosine_matrix(A):

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, observers
-from odsymnmf.estimators import base
+from odsymnmf.estimators import odsymnmf as base
 
 # Starts
 

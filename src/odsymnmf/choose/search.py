@@ -82,7 +82,7 @@ def n_clusters(
     Examples
     --------
     >>> import odsymnmf as od
-    >>> A, groups = od.datasets.planted_partition(120, 4, 0.3, 0.02, random_state=0)
+    >>> A, groups = od.datasets.planted_partition([30] * 4, 0.4, 0.02, random_state=0)
     >>> found = od.choose.n_clusters(A)
     >>> found.n_clusters
     4

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
-STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2")
+STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
 # Those of odsymnmf.io, which is too heavy to be imported for a help text; a test compares.
 FORMATS = (
     *("edges", "adjlist", "table", "mtx", "npy", "npz"),

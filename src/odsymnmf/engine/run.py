@@ -14,6 +14,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.restarts import order, rebuild
 from odsymnmf.problem import degrees
+from odsymnmf.signals import held
 
 Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 
@@ -148,10 +149,11 @@ class Run:
             loss.tidy(state.H)
             self._refresh()
         decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
-        state.complete[:] = state.H
-        state.n_iter += 1
-        state.fresh += 1
-        self._record(decrease)
+        with held():  # Ctrl-C finds the sweep either recorded or not begun
+            state.complete[:] = state.H
+            state.n_iter += 1
+            state.fresh += 1
+            self._record(decrease)
         if loss.relative:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
@@ -204,10 +206,11 @@ class Run:
     def _accept(self, items: Array, decrease: float) -> None:
         """Keep the rows of the items as they are now in H: a restart has lowered f."""
         state = self.state
-        state.complete[items] = state.H[items]
-        self._record(decrease)
-        state.restarts.append(len(state.decreases))
-        state.converged = False
+        with held():
+            state.complete[items] = state.H[items]
+            self._record(decrease)
+            state.restarts.append(len(state.decreases))
+            state.converged = False
 
     def _record(self, decrease: float) -> None:
         self.state.decreases.append(decrease)

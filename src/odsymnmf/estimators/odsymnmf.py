@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import one_thread
 from odsymnmf.defaults import Settings, decide
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
@@ -256,12 +257,15 @@ class ODSymNMF(
             seen=seen,
         )
         A = self._affinities.normalized(settings)
+        self._settings = settings
+        # Callbacks may ask a fit under way for new items.
+        measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
+        self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
         reconstruct = partial(self._fitted, raw=raw, settings=settings)
         best = self._best_of(A, settings, starts, reconstruct)
         for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
-        self._settings = settings
         self.settings_ = settings.as_dict() | hint(raw, seen, self.loss, self.labels_)
         self._affinities.forget()
         self.similarity_ = A
