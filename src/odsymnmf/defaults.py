@@ -87,9 +87,7 @@ def decide(
 ) -> Settings:
     """Return the settings of a fit of r clusters to A, which is not yet scaled."""
     if normalize not in (None, "degree", "auto"):
-        raise ValueError(
-            f'normalize={normalize!r} is not known; use "auto", "degree" or None.'
-        )
+        raise ValueError(f'normalize={normalize!r} is not known; use "auto", "degree" or None.')
     kind = kind_of(A, outline(A) if seen is None else seen)
     squared = loss == "l2"
     regular = REGULAR[kind] if squared and normalize == "auto" else None

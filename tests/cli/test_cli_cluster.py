@@ -55,7 +55,7 @@ def test_run_json_tells_how_to_do_it_again(edges, tmp_path):
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["input"]["sha256"] == hashlib.sha256(edges.read_bytes()).hexdigest()
     assert record["input"]["items"] == 24
-    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": None}
+    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": "auto"}
     assert expected.items() <= record["parameters"].items()
     model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
     assert record["fit"]["history"] == model.history_.tolist()
@@ -259,15 +259,14 @@ def test_large_memberships_are_an_array(edges, tmp_path, monkeypatch):
 
 
 def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path, monkeypatch):
-    """As fields of the outcome: whoever chooses, or knows the words, fills them in."""
-    choice = report.Choice([2, 3], [0.5, 0.4], 3, "the error is smallest")
+    """Words are a field of the outcome: whoever knows them fills them in."""
     topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
     original = summary.Outcome.__init__
-    more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
+    more = {"topics": topics}
     monkeypatch.setattr(
         summary.Outcome, "__init__", lambda self, *arguments: original(self, *arguments, **more)
     )
-    result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
+    result = run("cluster", edges, "-r", "2-4", "-o", tmp_path / "run")
     assert "0        8      ship, sail?" in result.stdout
     assert rows(tmp_path / "run" / "topics.csv")[1:] == [
         ["ship", "0", "2.0"],
@@ -298,7 +297,7 @@ def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch)
     names, H = room.read_membership(folder)
     assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])
     cover = [line.split("\t") for line in (folder / "clusters.txt").read_text().splitlines()]
-    sets = od.memberships.overlapping_sets(H.toarray(), 0.5)
+    sets = od.memberships.overlapping_sets(H.toarray())
     assert cover == [[names[i] for i in items] for items in sets]
     for kind in ("matrix", "memberships", "convergence"):
         picture = tmp_path / f"{kind}.svg"

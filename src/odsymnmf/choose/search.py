@@ -233,7 +233,9 @@ class Search:
             tried, self._parallel(jobs, [f"{r} clusters" for r in tried]), strict=True
         ):
             self.found[r] = fit
-            alone = objective_of(self.fits.A, H, self.fits.options.loss, l1_ratio=self.fits.options.l1_ratio)
+            alone = objective_of(
+                self.fits.A, H, self.fits.options.loss, l1_ratio=self.fits.options.l1_ratio
+            )
             self.measured["explained"][r] = 1 - fit.objective / alone if alone > 0 else np.nan
             self.measured["seconds"][r] = seconds
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import FilePath, Number
+from odsymnmf.cli.options import ClusterCount, FilePath, Number, OrAuto
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
@@ -28,7 +28,11 @@ INTERRUPTED = 130
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
 @click.argument("inputs", nargs=-1, required=True, type=FilePath(), metavar="INPUT...")
 @click.option(
-    "-r", "n_clusters", type=click.IntRange(1, 10**9), required=True, help="Number of clusters."
+    "-r",
+    "n_clusters",
+    type=ClusterCount(),
+    required=True,
+    help="Number of clusters; 2-30 chooses among these, auto finds it.",
 )
 @click.option(
     "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
@@ -40,7 +44,9 @@ INTERRUPTED = 130
     help="precomputed: INPUT holds similarities or links. Else it holds features, one row per "
     "item, to be compared so.",
 )
-@click.option("--init", type=click.Choice(STARTS), default="greedy", help="The first start.")
+@click.option(
+    "--init", type=click.Choice(["auto", *STARTS]), default="auto", help="The first start."
+)
 @click.option(
     "--n-init",
     type=click.IntRange(1),
@@ -49,10 +55,16 @@ INTERRUPTED = 130
 )
 @click.option(
     "--normalize",
-    type=click.Choice(["degree"]),
-    help="Divide each link by the root of what its two items have in all: for graphs.",
+    type=OrAuto(click.Choice(["degree"]), "[auto|degree|none]"),
+    default="auto",
+    help="Divide each link by the root of what its two items have in all.",
 )
-@click.option("--upper", type=Number(0, min_open=True), help="Upper bound on memberships.")
+@click.option(
+    "--upper",
+    type=OrAuto(Number(0, min_open=True), "FLOAT|auto|none"),
+    default="auto",
+    help="Upper bound on memberships.",
+)
 @click.option(
     "--restarts",
     type=click.IntRange(0),
@@ -107,8 +119,8 @@ def cluster(
     run.json and, to be opened in a browser, report.html.
 
     \b
-    a graph     odsymnmf cluster graph.csv -r 8 --normalize degree --upper 0.4 --n-init 20
-    documents   odsymnmf cluster letters/ -r 12 --text
+    a graph     odsymnmf cluster graph.csv -r 8
+    documents   odsymnmf cluster letters/ -r auto --text
     """
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
     if parameters["init"] == "l2" and parameters["loss"] != "l1":
@@ -180,9 +192,8 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
     model, names = outcome.model, outcome.items.names
     H = model.membership_
     with runs.new_run(folder, force=force) as new:
-        runs.write_result(
-            new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
-        )
+        sets = outcome.sets if sparse.issparse(H) else None
+        runs.write_result(new, names, H, record(outcome), sets, model.labels_)
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)
         try:

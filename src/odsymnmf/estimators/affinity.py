@@ -39,8 +39,10 @@ class Affinities:
     def normalized(self, settings: Settings) -> Similarity:
         """Return what is to be fitted; similarities of new items will be scaled as it is."""
         self.scaling = scaling(self.similarity, settings, self.seen)
-        return self.similarity if self.scaling is None else self.similarity.scaled_by(
-            self.scaling.roots
+        return (
+            self.similarity
+            if self.scaling is None
+            else self.similarity.scaled_by(self.scaling.roots)
         )
 
     def forget(self) -> None:
