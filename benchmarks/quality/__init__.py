@@ -109,7 +109,7 @@ def warm_up() -> None:
 
 
 def summary(rows: list[tuple[Problem, Row]], name: str) -> list[str]:
-    """Mean and worst NMI, mean ARI, collapses and time beside the paper's, where the method applies."""
+    """Mean and worst NMI, mean ARI, collapses, time beside the paper's, where a method applies."""
     there = [row for _, row in rows if name in row]
     if not there:
         return ["-"] * 5

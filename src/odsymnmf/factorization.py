@@ -111,9 +111,10 @@ def factorize(
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
     init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or \
             array (n x r)
-        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy". "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
-        usual one of NMF, made symmetric. "l2" and "mixed" are the fits of these losses from the
-        greedy start, for another loss to go on from (their sweeps are not counted).
+        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy". "greedy" is
+        the paper's, "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made
+        symmetric. "l2" and "mixed" are the fits of these losses from the greedy start, for another
+        loss to go on from (their sweeps are not counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional

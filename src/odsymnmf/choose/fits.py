@@ -11,7 +11,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.defaults import Settings, decide, scaling
 from odsymnmf.engine.starts import leading_eigenvectors, rotated
-from odsymnmf.factorization import Factorization, factorize
+from odsymnmf.factorization import Factorization, LossName, factorize
 from odsymnmf.problem import Outline, Similarity, outline
 
 # To compare numbers of clusters, fits need not be as close to a minimum as the one that is kept.
@@ -21,7 +21,7 @@ SHORT: dict[str, Any] = {"max_iter": 30, "tol": 1e-3}
 class Options(NamedTuple):
     """How all are fitted."""
 
-    loss: str = "l2"
+    loss: LossName = "l2"
     l1_ratio: float = 0.5
     normalize: Any = "auto"
     upper: Any = "auto"

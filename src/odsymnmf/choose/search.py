@@ -1,8 +1,9 @@
 """The search for the number of clusters."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from odsymnmf.choose import graphs, held_out, stability
 from odsymnmf.choose.fits import Fits, Options
 from odsymnmf.choose.progress import counted
 from odsymnmf.choose.result import COLUMNS, NumberOfClusters
-from odsymnmf.factorization import Factorization
+from odsymnmf.factorization import Factorization, LossName
 from odsymnmf.factorization import objective as objective_of
 from odsymnmf.memberships import labels
 from odsymnmf.problem import as_similarity
@@ -34,7 +35,7 @@ def n_clusters(
     candidates: Iterable[int] | None = None,
     *,
     measure: str = "auto",
-    loss: str = "l2",
+    loss: LossName = "l2",
     l1_ratio: float = 0.5,
     weights: Any = None,
     zero_weight: float = 1.0,
@@ -150,7 +151,7 @@ class Search:
         for part in parts:
             part.fits.prepare()
         agreed = self._parallel(
-            [lambda p=p, r=r: p.agreement(r, whole[r]) for r in tried for p in parts],
+            [partial(p.agreement, r, whole[r]) for r in tried for p in parts],
             [f"{r} clusters without a part" for r in tried for p in parts],
         )
         values = np.reshape(agreed, (len(tried), len(parts))).mean(axis=1)
@@ -169,7 +170,7 @@ class Search:
         splits = held_out.splits(self.fits, self.random_state)
         means, spreads, worse = self.measured["held_out_error"], {}, 0
         for r in tried:
-            jobs = [lambda s=s, r=r: s.error(r) for s in splits]
+            jobs = [partial(split.error, r) for split in splits]
             errors = self._parallel(jobs, [f"{r} clusters, pairs held out"] * len(splits))
             means[r] = float(np.mean(errors))
             spreads[r] = float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
@@ -227,15 +228,12 @@ class Search:
             return
         self._up_to(max(tried))
         self.fits.prepare()
-        jobs = [lambda r=r: self.fits.fit(r) for r in tried]
-        H = np.zeros((self.fits.raw.n, 1))
-        for r, (fit, seconds) in zip(
-            tried, self._parallel(jobs, [f"{r} clusters" for r in tried]), strict=True
-        ):
+        jobs = [partial(self.fits.fit, r) for r in tried]
+        found = self._parallel(jobs, [f"{r} clusters" for r in tried])
+        nothing, o = np.zeros((self.fits.raw.n, 1)), self.fits.options
+        alone = objective_of(self.fits.A, nothing, o.loss, l1_ratio=o.l1_ratio)
+        for r, (fit, seconds) in zip(tried, found, strict=True):
             self.found[r] = fit
-            alone = objective_of(
-                self.fits.A, H, self.fits.options.loss, l1_ratio=self.fits.options.l1_ratio
-            )
             self.measured["explained"][r] = 1 - fit.objective / alone if alone > 0 else np.nan
             self.measured["seconds"][r] = seconds
 
@@ -243,7 +241,7 @@ class Search:
         if most > self.fits.most:
             self.fits = replace(self.fits, most=most)
 
-    def _parallel(self, jobs: list[Callable[[], Any]], names: list[str]) -> list[Any]:
+    def _parallel(self, jobs: Sequence[Callable[[], Any]], names: list[str]) -> list[Any]:
         from joblib import Parallel, delayed
 
         def run(job: Callable[[], Any], name: str) -> Any:

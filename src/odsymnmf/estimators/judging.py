@@ -24,7 +24,6 @@ class JudgingMixin:
     similarity_: Any
     zero_weight: float
     _affinities: Any
-    _precomputed: bool
     _scales: Any
     _settings: Any
     _validated: Any
@@ -51,11 +50,13 @@ class JudgingMixin:
         """
         check_is_fitted(self)
         H = self.membership_
-        # Not checked before this: a diagonal that is not looked at may hold anything.
-        X = self._validated(_without_own(X, len(H)) if self._precomputed else X, reset=False)
+        if self._affinities.affinity == "precomputed":
+            X = _without_own(X, len(H))
+        X = self._validated(X, reset=False)
         rest = self._scales, bound(self._settings.upper), self.zero_weight
         pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(H)))
-        loss, alone = sum(foretold(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces)
+        parts = [foretold(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
+        loss, alone = np.sum(parts, axis=0)
         return float(1 - loss / alone) if alone > 0 else 0.0
 
     def overlapping_sets(

@@ -76,8 +76,9 @@ class ODSymNMF(
     init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of \
             shape (n_samples, n_clusters), default="auto"
         The first start. "auto" is "spectral" for squared errors of normalised similarities, else
-        as for `odsymnmf.factorize`. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
-        and "mixed" are the fits of these losses from the greedy start, for another loss.
+        as for `odsymnmf.factorize`. "greedy" is the paper's; "spectral" costs less where n is
+        large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
+        loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.

@@ -27,7 +27,7 @@ def _among(M: Any, items: Array) -> Any:
 
 def _weights_of(weights: Weights, items: Array) -> Weights:
     P = weights.pattern
-    if P is None:
+    if P is None or weights.values is None:
         return weights
     # Ones on top, so that a value of zero stays where its pair is.
     held = sparse.csr_array((weights.values + 1.0, P.indices, P.indptr), shape=P.shape)
