@@ -15,7 +15,7 @@ from odsymnmf.factorization import Factorization, LossName, factorize
 from odsymnmf.problem import Outline, Similarity, outline
 
 # To compare numbers of clusters, fits need not be as close to a minimum as the one that is kept.
-SHORT: dict[str, Any] = {"max_iter": 30, "tol": 1e-3}
+SHORT: dict[str, Any] = {"max_iter": 20, "tol": 3e-3}
 
 
 class Options(NamedTuple):

@@ -1,9 +1,15 @@
 """What an option may be, where click lets more through."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+# Generic for type checkers; older versions of click do not know of that.
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType
 
 __all__ = ["ClusterCount", "FilePath", "Number", "OrAuto"]
 
@@ -32,7 +38,7 @@ class Number(click.FloatRange):
         return number
 
 
-class ClusterCount(click.ParamType):
+class ClusterCount(ParamType):
     """A number of clusters, a range of them to choose from (2-30), or auto."""
 
     name = "r"
@@ -61,12 +67,12 @@ class ClusterCount(click.ParamType):
         return list(range(first, last + 1))
 
 
-class OrAuto(click.ParamType):
+class OrAuto(ParamType):
     """What another type takes, or auto, or none, which becomes None."""
 
     name = "text"
 
-    def __init__(self, other: click.ParamType, metavar: str):
+    def __init__(self, other: ParamType, metavar: str):
         self.other, self.metavar = other, metavar
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
