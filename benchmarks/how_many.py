@@ -60,7 +60,14 @@ def measured(problem: Problem, held_out: bool) -> tuple[list[Any], bool, float]:
     cells = [best(found, "description_length"), best(found, "stability"), found.n_clusters, *more]
     bethe = "-" if found.bethe_hessian is None else found.bethe_hessian
     cost = took / one * 10 / len(found.candidates)
-    cells = [bethe, *cells, len(found.candidates), f"{took:.1f}", f"{took / one:.0f}", f"{cost:.0f}"]
+    cells = [
+        bethe,
+        *cells,
+        len(found.candidates),
+        f"{took:.1f}",
+        f"{took / one:.0f}",
+        f"{cost:.0f}",
+    ]
     return [problem.name, problem.half, true, *cells], close(found.n_clusters, true), cost
 
 

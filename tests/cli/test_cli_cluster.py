@@ -371,3 +371,52 @@ def test_names_cannot_command_the_terminal(tmp_path):
     path = tmp_path / "graph.csv"
     path.write_text("\x1b[2Ja,b\nb,c\n\x1b[2Ja,c\n")
     assert "\x1b" not in run("cluster", path, "-r", 1, "-o", tmp_path / "run").output
+
+
+def test_what_was_decided_is_written_down(edges, tmp_path):
+    folder = tmp_path / "run"
+    result = run("cluster", edges, "-r", "auto", "-o", folder)
+    assert result.exit_code == 0, result.stderr
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["n_clusters"] == "auto"
+    assert record["settings"]["init"] == "spectral"
+    assert record["choice"]["n_clusters"] == record["fit"]["clusters"] == 3
+    assert record["choice"]["table"]["n_clusters"] == sorted(
+        record["choice"]["table"]["n_clusters"]
+    )
+    assert record["fit"]["unassigned"] == 0
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Why 3 clusters" in html
+    assert "regularization" in html
+    model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
+    assert [row[1] for row in rows(folder / "labels.csv")[1:]] == [str(l) for l in model.labels_]
+    plain = run(
+        "cluster", edges, "-r", 3, "--normalize", "none", "--upper", "none", "-o", tmp_path / "p"
+    )
+    assert plain.exit_code == 0
+    record = json.loads((tmp_path / "p" / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["normalize"] is record["parameters"]["upper"] is None
+
+
+def test_covers_are_scored(edges, tmp_path):
+    folder = tmp_path / "run"
+    run("cluster", edges, "-r", 3, "-o", folder)
+    names, H = room.read_membership(folder)
+    sets = od.memberships.overlapping_sets(H)
+    truth = tmp_path / "truth.txt"
+    lines = ["\t".join(names[i] for i in items) for items in sets]
+    truth.write_text("# one per line\n" + "\n".join(lines) + "\n")
+    for found in (folder, truth):
+        result = run("score", found, truth, "--covers")
+        assert result.exit_code == 0, result.stderr
+        assert "overlapping NMI  1.0000" in result.stdout
+        assert "omega index      1.0000" in result.stdout
+    half = tmp_path / "half.txt"
+    half.write_text(lines[0].replace("\t", " ") + "\n")
+    result = run("score", half, truth, "--covers")
+    assert "1 beside 3" in result.stdout
+    assert "in no cluster" in result.stdout
+    half.write_text("nobody knows\n")
+    assert "have no name in common" in run("score", half, truth, "--covers").stderr
+    half.write_text("\n")
+    assert "no clusters in it" in run("score", half, truth, "--covers").stderr

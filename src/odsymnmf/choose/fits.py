@@ -1,7 +1,6 @@
 """Fits of many numbers of clusters to one problem, short, from one set of eigenvectors."""
 
 import time
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -91,12 +90,10 @@ class Fits:
     def short(self, A: Similarity, init: Any, r: int) -> Factorization:
         """Fit r clusters to A, which is scaled, until it is good enough to compare."""
         o = self.options
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it is cut short is known
-            found = factorize(
-                A, r, loss=o.loss, l1_ratio=o.l1_ratio, init=init, random_state=0,
-                upper=self.settings(r).upper, **SHORT,
-            )  # fmt: skip
+        found = factorize(
+            A, r, loss=o.loss, l1_ratio=o.l1_ratio, init=init, random_state=0,
+            upper=self.settings(r).upper, **SHORT,
+        )  # fmt: skip
         if found.status == "interrupted":
             raise KeyboardInterrupt
         return found

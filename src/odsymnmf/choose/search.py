@@ -1,5 +1,6 @@
 """The search for the number of clusters."""
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.blas import one_thread
 from odsymnmf.choose import candidates as numbers
 from odsymnmf.choose import graphs, held_out, stability
@@ -23,6 +25,8 @@ from odsymnmf.problem import as_similarity
 MANY_SCALES = 1.5
 # Labels that are stable to within this of the most stable are as good.
 SLACK = 0.05
+# A cluster of a smaller share of the mean size is a crumb.
+CRUMB = 0.05
 # The largest candidate for input that is no graph.
 MOST = 40
 # The held-out error has turned after so many candidates in a row that are clearly worse.
@@ -156,7 +160,9 @@ class Search:
         )
         values = np.reshape(agreed, (len(tried), len(parts))).mean(axis=1)
         self.measured["stability"] |= dict(zip(tried, map(float, values), strict=True))
-        best = max(r for r, v in zip(tried, values, strict=True) if v >= values.max() - SLACK)
+        stable = [r for r, v in zip(tried, values, strict=True) if v >= values.max() - SLACK]
+        top = tried[int(values.argmax())]
+        best = max(r for r in stable if r == top or _all_in_use(whole[r], r))
         reason = "the most clusters that stay the same when 30 % of the items are left out"
         value = self.measured["stability"][best]
         faint = "" if value >= 0.5 else "; none are very stable, so take the number with caution"
@@ -243,13 +249,15 @@ class Search:
 
     def _parallel(self, jobs: Sequence[Callable[[], Any]], names: list[str]) -> list[Any]:
         from joblib import Parallel, delayed
+        from sklearn.exceptions import ConvergenceWarning
 
         def run(job: Callable[[], Any], name: str) -> Any:
             self.count(name)
             return job()
 
         alone = self.n_jobs in (None, 1)
-        with nullcontext() if alone else one_thread():
+        with nullcontext() if alone else one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # that fits are short is known
             return list(
                 Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                     delayed(run)(job, name) for job, name in zip(jobs, names, strict=True)
@@ -264,3 +272,9 @@ class Search:
         }
         table["n_clusters"] = np.array(rows)
         return NumberOfClusters(best, reason, measure, table, self.found, self.bethe)
+
+
+def _all_in_use(found: Array, r: int) -> bool:
+    """Say whether no cluster is but a crumb: a cluster more that holds next to nobody is stable."""
+    sizes = np.bincount(found[found >= 0], minlength=r)
+    return bool(sizes.min() >= max(2.0, CRUMB * len(found) / r))

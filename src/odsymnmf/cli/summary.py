@@ -72,7 +72,7 @@ class Outcome:
         """H as the page and the terminal show it."""
         from odsymnmf.drawing import as_members
 
-        return as_members(self.model.membership_, labels=self.model.labels_)
+        return as_members(self.model.membership_, None, self.model.labels_)
 
     @cached_property
     def sets(self) -> "list[NDArray[Any]]":

@@ -16,8 +16,8 @@ from odsymnmf.problem.made import (
     inverse_root_degrees,
     inverse_roots,
 )
-from odsymnmf.problem.outline import Outline, outline
-from odsymnmf.problem.subset import subset
+from odsymnmf.problem.looks import Outline, outline
+from odsymnmf.problem.parts import subset
 from odsymnmf.problem.weights import without_diagonal_entries
 
 __all__ = [

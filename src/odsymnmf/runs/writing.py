@@ -171,7 +171,7 @@ def _labels(H: Any, given: Array | None) -> tuple[list[int], list[float]]:
     Of an array, in blocks of rows: a result must not be lost for want of memory for its copies.
     """
     if sparse.issparse(H):
-        members = as_members(H, labels=given)
+        members = as_members(H, None, given)
         return members.label.tolist(), members.own.round(6).tolist()
     label = np.empty(len(H), dtype=np.intp)
     own = np.zeros(len(H))
