@@ -8,6 +8,7 @@ they ask for its size, its products, its rows and who must learn of a change. Ne
 from odsymnmf.problem.checks import as_similarity, refuse_other_kinds
 from odsymnmf.problem.closed_forms import explained, pair_squares, weighted_product
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
+from odsymnmf.problem.looks import Outline, outline
 from odsymnmf.problem.made import (
     cosine,
     degree_normalized,
@@ -16,7 +17,6 @@ from odsymnmf.problem.made import (
     inverse_root_degrees,
     inverse_roots,
 )
-from odsymnmf.problem.looks import Outline, outline
 from odsymnmf.problem.parts import subset
 from odsymnmf.problem.weights import without_diagonal_entries
 
