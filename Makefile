@@ -14,8 +14,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 demo: $(READY)
 	@mkdir -p demo
 	$(BIN)/python examples/les_miserables.py demo/les_miserables.csv
-	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 --normalize degree --upper 0.4 \
-		--n-init 20 -o demo/les_miserables --force
+	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 -o demo/les_miserables --force
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2

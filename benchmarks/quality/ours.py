@@ -56,8 +56,14 @@ TEXT = Setting(1.0, (6, 5), settle=False)
 SIGNED = Setting(settle=False)
 
 
+def library(family: str) -> Any:
+    """Return the default of the library as a method: similarities (or words) and r to labels."""
+    affinity = "cosine" if family == "documents" else "precomputed"
+    return lambda X, r: od.ODSymNMF(r, affinity=affinity).fit_predict(X)
+
+
 def default(family: str) -> Setting:
-    """Return the candidate for the new default, by kind of input."""
+    """Return what the search found, by kind of input: `library` is to do the same."""
     return {"documents": TEXT, "kernels": KERNEL, "signed": SIGNED}.get(family, GRAPH)
 
 

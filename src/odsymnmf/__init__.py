@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from odsymnmf import choose as choose
     from odsymnmf import datasets as datasets
     from odsymnmf import graphs as graphs
     from odsymnmf import inputs as inputs
@@ -36,6 +37,7 @@ _PUBLIC: dict[str, str | None] = {
     "Factorization": "factorization",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
+    "choose": None,
     "datasets": None,
     "factorize": "factorization",
     "graphs": None,

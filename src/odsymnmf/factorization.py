@@ -12,6 +12,7 @@ import odsymnmf
 from odsymnmf import storage
 from odsymnmf.arrays import Array
 from odsymnmf.blas import one_thread, threads_for
+from odsymnmf.defaults import usual_start
 from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.memory import require_memory
@@ -155,7 +156,7 @@ def factorize(
     *,
     loss: LossName = "l2",
     l1_ratio: float = 0.5,
-    init: Any = "greedy",
+    init: Any = "auto",
     diagonal: Literal["ignore", "fit"] = "ignore",
     weights: Any = None,
     zero_weight: float = 1.0,
@@ -189,10 +190,12 @@ def factorize(
         of these two.
     l1_ratio : float
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array (n x r)
-        The start. "greedy" is the paper's, "spectral" the fastest on large graphs, "nndsvd" the
-        usual one of NMF, made symmetric. "l2" and "mixed" are the fits of these losses from the
-        greedy start, for another loss to go on from (their sweeps are not counted).
+    init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or \
+            array (n x r)
+        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy". "greedy" is
+        the paper's, "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made
+        symmetric. "l2" and "mixed" are the fits of these losses from the greedy start, for another
+        loss to go on from (their sweeps are not counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
@@ -278,6 +281,8 @@ def factorize(
     limit = _within_reason(scaled, float(scale.down(bound(upper))), diagonal)
     measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
+    if isinstance(init, str) and init == "auto":
+        init = usual_start(similarity, loss)
     jobs, rng = threads(n_jobs), as_random(random_state)
     kept = None
     if checkpoint is not None:

@@ -17,19 +17,27 @@ from scipy import sparse
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
 from odsymnmf.inputs import called, is_frame
-from odsymnmf.problem import Similarity, as_similarity
+from odsymnmf.problem import Similarity, as_similarity, outline, weighted_product
 
 __all__ = [
+    "assign_rest",
     "canonical_order",
     "frame",
     "labels",
     "overlapping_sets",
+    "settled_labels",
     "strength",
     "supporting_pairs",
     "top_features",
 ]
 
+Rule = Literal["strength", "row", "column", "harm"]
+
 UNASSIGNED = -1
+# Rounds of settling: more move next to nothing.
+ROUNDS = 10
+# What each rule asks of a member, unless the user says otherwise: docs/choices.md has why.
+LEAST: dict[Rule, float] = {"strength": 0.2, "row": 0.5, "column": 0.15, "harm": 0.01}
 
 
 def labels(H: Any) -> Any:
@@ -53,6 +61,109 @@ def labels(H: Any) -> Any:
     M = _as_memberships(H)
     best = np.where(M.any(axis=1), M.argmax(axis=1), UNASSIGNED)
     return _like(H, best)
+
+
+def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
+    """Return the labels of H, moved to where a degree-corrected block model has them most likely.
+
+    From the labels of all, with k_il the similarity of item i to the items of l, W_lm and v_l what
+    clusters share and have in all, and omega_lm = (W_lm + 1) / (v_l v_m / sum(v) + 1), item i goes
+    to the cluster l with the largest sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm / sum(v);
+    all at once, ties stay, until none moves (at most ten times). One row of H has r free entries
+    and little evidence; sizes and links of clusters are shared by many items. An item without
+    memberships gets a cluster this way, unless nothing is similar to it.
+
+    Parameters
+    ----------
+    H : array-like of shape (n, r)
+        Memberships.
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        The graph, >= 0, as it was before any normalisation.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    Item 2 is linked to 0 and 1 only, whatever its row of H says:
+
+    >>> from odsymnmf.memberships import settled_labels
+    >>> H = [[1, 0], [1, 0], [0.4, 0.5], [0, 1], [0, 1], [0, 1]]
+    >>> A = [[0, 1, 1, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0],
+    ...      [0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 1], [0, 0, 0, 1, 1, 0]]
+    >>> settled_labels(H, A)
+    array([0, 0, 0, 1, 1, 1])
+    """
+    H = _as_memberships(H)
+    similarity = _similarity_of(A, H)
+    seen = outline(similarity)
+    if seen.negative:
+        raise ValueError("A has negative similarities; labels settle on graphs with links >= 0.")
+    d, found = seen.degrees, labels(H)
+    # Links count as events: in units of the mean link, so that A and 2 A give the same labels.
+    pairs = seen.filled * similarity.n * (similarity.n - 1)
+    unit = d.sum() / pairs if pairs > 0 else 0.0
+    if unit <= 0 or not (found >= 0).any():
+        return found
+    d = d / unit
+    for _ in range(ROUNDS):
+        settled = _settled_once(similarity, found, H.shape[1], d, unit)
+        if np.array_equal(settled, found):
+            break
+        found = settled
+    return found
+
+
+def _settled_once(A: Similarity, found: Array, r: int, d: Array, unit: float) -> Array:
+    held = found >= 0
+    Z = np.zeros((A.n, r), dtype=A.dtype)
+    Z[held, found[held]] = 1.0
+    K = weighted_product(A, Z).astype(np.float64) / unit
+    W, v = Z.T @ K, Z.T @ d
+    omega = (W + 1) / (np.outer(v, v) / v.sum() + 1)
+    worth = K @ np.log(omega).T - np.outer(d, omega @ v / v.sum())
+    worth[held, found[held]] += 1e-9 * d[held]  # ties: stay
+    return np.where(d > 0, worth.argmax(axis=1), found)
+
+
+def assign_rest(H: ArrayLike, A: Any) -> NDArray[np.intp]:
+    """Return the labels of H, and for items without memberships those of their neighbours.
+
+    Such an item i goes to the cluster l with the largest sum of A_ij over the items j of l, if that
+    is positive; those that have no such neighbour yet follow in the next round, until none does.
+
+    Parameters
+    ----------
+    H : array-like of shape (n, r)
+        Memberships.
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Similarities.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        -1 where no chain of positive similarities leads to a cluster.
+
+    Examples
+    --------
+    >>> from odsymnmf.memberships import assign_rest
+    >>> A = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    >>> assign_rest([[1], [1], [0], [0]], A)
+    array([ 0,  0,  0, -1])
+    """
+    H = _as_memberships(H)
+    similarity, found = _similarity_of(A, H), labels(H)
+    while (found < 0).any() and (found >= 0).any():
+        held = found >= 0
+        Z = np.zeros(H.shape, dtype=similarity.dtype)
+        Z[held, found[held]] = 1.0
+        ties = weighted_product(similarity, Z)
+        joins = ~held & (ties.max(axis=1) > 0)
+        if not joins.any():
+            break
+        found[joins] = ties[joins].argmax(axis=1)
+    return found
 
 
 def canonical_order(H: ArrayLike) -> NDArray[np.intp]:
@@ -114,31 +225,36 @@ def strength(H: Any) -> Any:
 
 def overlapping_sets(
     H: Any,
-    threshold: float | Literal["auto"] = 0.5,
+    threshold: float | None = None,
     *,
+    rule: Rule = "strength",
     A: Any = None,
-    loss: Literal["l2", "l1", "mixed"] = "l2",
-    tolerance: float = 0.01,
+    loss: Literal["l2", "l1", "mixed"] | Scales = "l2",
 ) -> list[Any]:
     """Return the items of every cluster; an item may be in several, or in none.
 
-    With a number, i belongs to l if H_il >= threshold max_t H_it, H_il > 0. With "auto", i belongs
-    to l unless it could leave without harm: the objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p
-    would rise, with H_il set to zero and nothing else changed, by no more than
-    tolerance sum_{j != i} |A_ij|^p, which is what f_i would be for an item without memberships.
+    Item i belongs to cluster l if H_il > 0 and, depending on the rule,
+
+    - "strength": at least the share ``threshold`` (0.2) of what is explained of i's similarities
+      is explained by l, `strength`;
+    - "row": H_il >= threshold (0.5) max_t H_it, a share of the item's largest membership;
+    - "column": H_il >= threshold (0.15) max_j H_jl, a share of the cluster's largest membership;
+    - "harm": i could not leave l without harm. With H_il set to zero and nothing else changed, the
+      objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p would rise by more than ``threshold`` (0.01)
+      times sum_{j != i} |A_ij|^p, which is what f_i would be for an item without memberships.
 
     Parameters
     ----------
     H : array-like of shape (n, r)
         Memberships.
-    threshold : float from 0 to 1, or "auto"
-        The least membership, relative to the item's largest one.
+    threshold : float from 0 to 1, optional
+        What the rule asks for; the default is that of the rule.
+    rule : {"strength", "row", "column", "harm"}
+        Which items belong.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        What H was fitted to; for "auto" only.
-    loss : {"l2", "l1", "mixed"}
-        p = 2, p = 1, or both; for "auto" only.
-    tolerance : float
-        For "auto" only.
+        What H was fitted to, normalised as it was then; for "harm" only.
+    loss : {"l2", "l1", "mixed"} or Scales
+        p = 2, p = 1, or both; for "harm" only. The `Scales` of a fit say how much of each.
 
     Returns
     -------
@@ -151,23 +267,31 @@ def overlapping_sets(
     >>> from odsymnmf.memberships import overlapping_sets
     >>> H = [[1.0, 0.0], [1.0, 0.4], [0.0, 2.5]]
     >>> [items.tolist() for items in overlapping_sets(H)]
+    [[0, 1], [2, 1]]
+    >>> [items.tolist() for items in overlapping_sets(H, rule="row")]
     [[0, 1], [2]]
     >>> A = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    >>> [items.tolist() for items in overlapping_sets(H, "auto", A=A)]
+    >>> [items.tolist() for items in overlapping_sets(H, rule="harm", A=A)]
     [[0, 1], [2, 1]]
     """
     names = list(H.index) if is_frame(H) else None
     H = _as_memberships(H)
-    if isinstance(threshold, str):
-        if threshold != "auto":
-            raise ValueError(f'threshold={threshold!r} is not known; use a number or "auto".')
+    if rule not in LEAST:
+        known = ", ".join(repr(name) for name in LEAST)
+        raise ValueError(f"rule={rule!r} is not known; use one of {known}.")
+    least = LEAST[rule] if threshold is None else threshold
+    if isinstance(least, str) or not 0 <= least <= 1:
+        raise ValueError(f"threshold must be from 0 to 1; got {threshold!r}.")
+    if rule == "strength":
+        belongs = strength(H) >= least
+    elif rule == "row":
+        belongs = least * H.max(axis=1, keepdims=True) <= H
+    elif rule == "column":
+        belongs = least * H.max(axis=0, initial=0.0) <= H
+    else:
         similarity = _similarity_of(A, H)
         rises, alone = harm(similarity, H, _scales(loss, similarity))
-        belongs = rises > tolerance * alone[:, None]
-    elif 0 <= threshold <= 1:
-        belongs = threshold * H.max(axis=1, keepdims=True) <= H
-    else:
-        raise ValueError(f'threshold must be from 0 to 1, or "auto"; got {threshold!r}.')
+        belongs = rises > least * alone[:, None]
     belongs &= H > 0
     order = np.argsort(-H, axis=0, kind="stable")
     sets = [order[belongs[order[:, l], l], l] for l in range(H.shape[1])]
@@ -181,7 +305,7 @@ def supporting_pairs(
 
     The support of i in l by j is |A_ij - h_i . h_j + H_il H_jl|^p - |A_ij - h_i . h_j|^p: how much
     worse the pair (i, j) would be explained, were i not in l. Items with positive support are
-    returned. Over all j != i, support sums to what ``overlapping_sets(H, "auto")`` looks at.
+    returned. Over all j != i, support sums to what ``overlapping_sets(H, rule="harm")`` looks at.
 
     Parameters
     ----------
@@ -333,14 +457,16 @@ def _like(H: Any, values: Array) -> Any:
 
 def _similarity_of(A: Any, H: Array) -> Similarity:
     if A is None:
-        raise ValueError('threshold="auto" needs the similarities: pass A.')
+        raise ValueError("the similarities that H was fitted to are needed: pass A.")
     similarity = as_similarity(A)
     if similarity.n != len(H):
         raise ValueError(f"A is of {similarity.n} items, but H has {len(H)} rows.")
     return similarity
 
 
-def _scales(loss: str, A: Similarity) -> Scales:
+def _scales(loss: str | Scales, A: Similarity) -> Scales:
+    if isinstance(loss, Scales):
+        return loss
     return make_loss(loss, A, np.inf).scales
 
 

@@ -55,7 +55,7 @@ def test_run_json_tells_how_to_do_it_again(edges, tmp_path):
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["input"]["sha256"] == hashlib.sha256(edges.read_bytes()).hexdigest()
     assert record["input"]["items"] == 24
-    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": None}
+    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": "auto"}
     assert expected.items() <= record["parameters"].items()
     model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
     assert record["fit"]["history"] == model.history_.tolist()
@@ -296,17 +296,16 @@ def test_large_memberships_are_an_array(edges, tmp_path, monkeypatch):
 
 
 def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path, monkeypatch):
-    """As fields of the outcome: whoever chooses, or knows the words, fills them in."""
-    choice = report.Choice([2, 3], [0.5, 0.4], 3, "the error is smallest")
+    """Words are a field of the outcome: whoever knows them fills them in."""
     topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
     original = summary.Outcome.__init__
-    more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
+    more = {"topics": topics}
 
     def init(self, *arguments, **known):
         original(self, *arguments, **{**known, **more})
 
     monkeypatch.setattr(summary.Outcome, "__init__", init)
-    result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
+    result = run("cluster", edges, "-r", "2-4", "-o", tmp_path / "run")
     assert "0        8      ship, sail?" in result.stdout
     assert rows(tmp_path / "run" / "topics.csv")[1:] == [
         ["ship", "0", "2.0"],
@@ -411,3 +410,52 @@ def test_names_cannot_command_the_terminal(tmp_path):
     path = tmp_path / "graph.csv"
     path.write_text("\x1b[2Ja,b\nb,c\n\x1b[2Ja,c\n")
     assert "\x1b" not in run("cluster", path, "-r", 1, "-o", tmp_path / "run").output
+
+
+def test_what_was_decided_is_written_down(edges, tmp_path):
+    folder = tmp_path / "run"
+    result = run("cluster", edges, "-r", "auto", "-o", folder)
+    assert result.exit_code == 0, result.stderr
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["n_clusters"] == "auto"
+    assert record["settings"]["init"] == "spectral"
+    assert record["choice"]["n_clusters"] == record["fit"]["clusters"] == 3
+    assert record["choice"]["table"]["n_clusters"] == sorted(
+        record["choice"]["table"]["n_clusters"]
+    )
+    assert record["fit"]["unassigned"] == 0
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Why 3 clusters" in html
+    assert "regularization" in html
+    model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
+    assert [row[1] for row in rows(folder / "labels.csv")[1:]] == [str(l) for l in model.labels_]
+    plain = run(
+        "cluster", edges, "-r", 3, "--normalize", "none", "--upper", "none", "-o", tmp_path / "p"
+    )
+    assert plain.exit_code == 0
+    record = json.loads((tmp_path / "p" / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["normalize"] is record["parameters"]["upper"] is None
+
+
+def test_covers_are_scored(edges, tmp_path):
+    folder = tmp_path / "run"
+    run("cluster", edges, "-r", 3, "-o", folder)
+    names, H = room.read_membership(folder)
+    sets = od.memberships.overlapping_sets(H)
+    truth = tmp_path / "truth.txt"
+    lines = ["\t".join(names[i] for i in items) for items in sets]
+    truth.write_text("# one per line\n" + "\n".join(lines) + "\n")
+    for found in (folder, truth):
+        result = run("score", found, truth, "--covers")
+        assert result.exit_code == 0, result.stderr
+        assert "overlapping NMI  1.0000" in result.stdout
+        assert "omega index      1.0000" in result.stdout
+    half = tmp_path / "half.txt"
+    half.write_text(lines[0].replace("\t", " ") + "\n")
+    result = run("score", half, truth, "--covers")
+    assert "1 beside 3" in result.stdout
+    assert "in no cluster" in result.stdout
+    half.write_text("nobody knows\n")
+    assert "have no name in common" in run("score", half, truth, "--covers").stderr
+    half.write_text("\n")
+    assert "no clusters in it" in run("score", half, truth, "--covers").stderr

@@ -17,7 +17,10 @@ from odsymnmf.cli import fit as fitting
     [
         ([], "'-r'"),
         (["-r", 0], "0 is not in the range"),
-        (["-r", "two"], "'two' is not a valid integer"),
+        (["-r", "two"], "'two' is neither a whole number, a range such as 2-30, nor auto"),
+        (["-r", "5-2"], "the range 5-2 is empty"),
+        (["-r", "2-99999"], "give 10,000 candidates at most"),
+        (["-r", 2, "--normalize", "l2"], "'l2' is not 'degree'"),
         (["-r", 2, "--loss", "l3"], "'l3' is not one of 'l2', 'l1'"),
         (["-r", 2, "--upper", 0], "0.0 is not in the range x>0"),
         (["-r", 2, "--tol", -1], "-1.0 is not in the range"),

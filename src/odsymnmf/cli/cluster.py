@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import FilePath, Number, jobs
+from odsymnmf.cli.options import ClusterCount, FilePath, Number, OrAuto, jobs
 from odsymnmf.cli.words import Words, read_words, text_options
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ INTERRUPTED = 130
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
 @click.argument("inputs", nargs=-1, required=True, type=FilePath(), metavar="INPUT...")
 @click.option(
-    "-r", "n_clusters", type=click.IntRange(1, 10**9), required=True, help="Number of clusters."
+    "-r",
+    "n_clusters",
+    type=ClusterCount(),
+    required=True,
+    help="Number of clusters; 2-30 chooses among these, auto finds it.",
 )
 @click.option(
     "--loss",
@@ -63,7 +67,9 @@ INTERRUPTED = 130
     show_default="1 / number of features",
     help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
 )
-@click.option("--init", type=click.Choice(STARTS), default="greedy", help="The first start.")
+@click.option(
+    "--init", type=click.Choice(["auto", *STARTS]), default="auto", help="The first start."
+)
 @click.option(
     "--n-init",
     type=click.IntRange(1),
@@ -72,11 +78,17 @@ INTERRUPTED = 130
 )
 @click.option(
     "--normalize",
-    type=click.Choice(["degree"]),
+    type=OrAuto(click.Choice(["degree"]), "[auto|degree|none]"),
+    default="auto",
     help="Divide each similarity by the square root of the product of the degrees of its two "
     "items: for graphs.",
 )
-@click.option("--upper", type=Number(0, min_open=True), help="Upper bound on memberships.")
+@click.option(
+    "--upper",
+    type=OrAuto(Number(0, min_open=True), "FLOAT|auto|none"),
+    default="auto",
+    help="Upper bound on memberships.",
+)
 @click.option(
     "--zero-weight",
     type=Number(0),
@@ -148,8 +160,8 @@ def cluster(
     topics.csv, the top words), run.json and, to be opened in a browser, report.html.
 
     \b
-    a graph     odsymnmf cluster graph.csv -r 8 --normalize degree --upper 0.4 --n-init 20
-    documents   odsymnmf cluster letters/ -r 12 --text
+    a graph     odsymnmf cluster graph.csv -r 8
+    documents   odsymnmf cluster letters/ -r auto --text
     one column  odsymnmf cluster reviews.csv -r 12 --text-column review
     """
     words = Words.of(parameters)
@@ -247,9 +259,8 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
     model, names = outcome.model, outcome.items.names
     H = model.membership_
     with runs.new_run(folder, force=force) as new:
-        runs.write_result(
-            new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
-        )
+        sets = outcome.sets if sparse.issparse(H) else None
+        runs.write_result(new, names, H, record(outcome), sets, model.labels_)
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)
         try:

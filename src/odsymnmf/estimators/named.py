@@ -4,8 +4,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.inputs import called, is_frame, row_names, similarities
-from odsymnmf.memberships import frame, labels, overlapping_sets
+from odsymnmf.inputs import is_frame, row_names, similarities
+from odsymnmf.memberships import frame, labels
 
 
 class NamedItems:
@@ -49,39 +49,6 @@ class NamedItems:
         """
         check_is_fitted(self)
         return frame(self.membership_, self.item_names_, self.get_feature_names_out())
-
-    def overlapping_sets(self: Any, threshold: Any = 0.5, *, tolerance: float = 0.01) -> list[Any]:
-        """Return the members of every cluster; an item may be in several, or in none.
-
-        Parameters
-        ----------
-        threshold : float from 0 to 1, or "auto"
-        tolerance : float
-            As for `odsymnmf.memberships.overlapping_sets`.
-
-        Returns
-        -------
-        list of n_clusters lists or arrays
-            Lists of the names of the members, the strongest first; arrays of their numbers if the
-            items have no names.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from odsymnmf import ODSymNMF
-        >>> G = nx.Graph([("ann", "bob"), ("bob", "cleo"), ("ann", "cleo"), ("cleo", "dan")])
-        >>> ODSymNMF(n_clusters=2, loss="l1").fit(G).overlapping_sets()
-        [['ann', 'bob', 'cleo'], ['cleo', 'dan']]
-        """
-        check_is_fitted(self)
-        sets = overlapping_sets(
-            self.membership_,
-            threshold,
-            A=self.similarity_,
-            loss="l2" if self.loss == "robust" else self.loss,
-            tolerance=tolerance,
-        )
-        return called(sets, self.item_names_)
 
     def _named(self: Any, X: Any) -> tuple[Any, list[Any] | None]:
         """Return X as scikit-learn takes it, and the names of the items."""

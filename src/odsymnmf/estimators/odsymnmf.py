@@ -1,6 +1,7 @@
 """Clustering without self-similarities."""
 
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import one_thread
+from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
+from odsymnmf.estimators.auto import hint, number_of_clusters
+from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
 from odsymnmf.estimators.side_by_side import run_all
 from odsymnmf.factorization import (
@@ -34,7 +38,7 @@ from odsymnmf.factorization import (
     warn_unconverged,
 )
 from odsymnmf.inputs import weights_for
-from odsymnmf.memberships import canonical_order, labels
+from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
 from odsymnmf.options import bound, threads, whole_number
 from odsymnmf.problem import Similarity
@@ -47,6 +51,7 @@ BLOCK_ENTRIES = 2**22
 class ODSymNMF(
     NamedItems,
     CallbackSupportMixin,
+    JudgingMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -60,8 +65,9 @@ class ODSymNMF(
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters, the columns of H.
+    n_clusters : int, "auto" or sequence of int, default=8
+        Number of clusters, the columns of H. "auto" lets `odsymnmf.choose.n_clusters` find it,
+        a sequence such as ``range(2, 31)`` lets it find the best of these.
     loss : {"l2", "l1", "mixed", "robust"}, default="l2"
         Squared errors; absolute errors, for binary A with wrong or missing links whose clusters
         are nearly complete; both, each relative to its value without memberships, in the ratio
@@ -78,10 +84,12 @@ class ODSymNMF(
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of shape \
-            (n_samples, n_clusters), default="greedy"
-        The first start. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
-        and "mixed" are the fits of these losses from the greedy start, for another loss.
+    init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of \
+            shape (n_samples, n_clusters), default="auto"
+        The first start. "auto" is "spectral" for squared errors of normalised similarities, else
+        as for `odsymnmf.factorize`. "greedy" is the paper's; "spectral" costs less where n is
+        large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
+        loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
@@ -89,16 +97,20 @@ class ODSymNMF(
         Largest number of sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
-    upper : float, default=None
-        Upper bound on the entries of H, for new items too.
+    upper : float, "auto" or None, default="auto"
+        Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
+        normalised similarities, 1 / sqrt(max(6, n / (5 r))): what a group needs that is as large as
+        a fifth of the mean, and as six items (as n / r, where that is less); else None, no bound.
     restarts : int, default=None
         Largest number of rounds in which every column is built anew, and kept if that lowers the
         objective.
         None means 10 for the losses "l1" and "mixed" (it ends when a round changes nothing), else
         0.
-    normalize : {"degree"}, default=None
+    normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
-        no longer count more than others.
+        no longer count more than others. "auto" does so for squared errors, with
+        d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
+        their mean), and settles the labels of a graph. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
         What a pair weighs that a sparse A does not store; less than 1 leaves fewer items of a
         sparse graph unassigned.
@@ -128,7 +140,19 @@ class ODSymNMF(
     membership_ : ndarray of shape (n_samples, n_clusters)
         H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
-        The cluster with the largest membership; -1 for an item that belongs to none.
+        The cluster with the largest membership; -1 for an item that belongs to none. With
+        ``normalize="auto"``, for a graph (at most half of the pairs linked, none below zero), these
+        are then settled: `odsymnmf.memberships.settled_labels`.
+    n_clusters_ : int
+        Number of clusters.
+    n_unassigned_ : int
+        Number of items without a cluster: nothing is similar to them, or no cluster explains what
+        is; `odsymnmf.memberships.assign_rest` gives them that of their neighbours.
+    settings_ : dict
+        The kind of input, and what "auto" stood for: normalize and its regularization, upper, init,
+        how labels are read; perhaps a hint.
+    choice_ : NumberOfClusters
+        How ``n_clusters`` was chosen, where it was no number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
         What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
     objective_ : float
@@ -186,18 +210,18 @@ class ODSymNMF(
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str | Sequence[int] = 8,
         *,
         loss: LossName = "l2",
         l1_ratio: float = 0.5,
         affinity: Affinity = "precomputed",
-        init: Any = "greedy",
+        init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
-        upper: float | None = None,
+        upper: float | str | None = "auto",
         restarts: int | None = None,
-        normalize: Literal["degree"] | None = None,
+        normalize: Literal["auto", "degree"] | None = "auto",
         zero_weight: float = 1.0,
         gamma: float | None = None,
         n_neighbors: int = 10,
@@ -252,14 +276,29 @@ class ODSymNMF(
         X, names = self._named(X)
         X = self._validated(X, reset=True)
         self._affinities = Affinities(self, X, weights_for(weights, names))
-        A = self._affinities.similarity
+        raw, seen = self._affinities.similarity, self._affinities.seen
+        self.n_clusters_ = number_of_clusters(self, raw)
+        settings = decide(
+            raw,
+            self.n_clusters_,
+            loss=self.loss,
+            normalize=self.normalize,
+            upper=self.upper,
+            init=self.init,
+            seen=seen,
+        )
+        A = self._affinities.normalized(settings)
+        self.settings_ = settings.as_dict()
         # Callbacks may ask a fit under way for new items.
         measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
         self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
-        best, interrupted = self._best_of(A, starts)
-        for name, value in self._fitted(best.H).items():
+        reconstruct = partial(self._fitted, raw=raw, settings=settings)
+        best, interrupted = self._best_of(A, settings, starts, reconstruct)
+        for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
+        self.settings_ |= hint(raw, seen, self.loss, self.labels_)
+        self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective
         self.history_ = best.history
@@ -317,7 +356,7 @@ class ODSymNMF(
             partial(
                 solve_rows,
                 scales=self._scales,
-                upper=bound(self.upper),
+                upper=bound(self.settings_["upper"]),
                 zero_weight=self.zero_weight,
             ),
         )
@@ -396,9 +435,7 @@ class ODSymNMF(
         if not (callable(self.affinity) or self.affinity in AFFINITIES):
             known = ", ".join(repr(name) for name in AFFINITIES)
             raise ValueError(f"affinity={self.affinity!r} is not known; use {known} or a callable.")
-        if self.normalize not in (None, "degree"):
-            raise ValueError(f'normalize={self.normalize!r} is not known; use "degree" or None.')
-        limits = {"n_clusters": 1, "n_init": 1, "max_iter": 0, "n_neighbors": 1}
+        limits = {"n_init": 1, "max_iter": 0, "n_neighbors": 1}
         for name, least in limits.items():
             whole_number(name, getattr(self, name), least)
         if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
@@ -429,14 +466,16 @@ class ODSymNMF(
             )
         return X
 
-    def _best_of(self, A: Similarity, starts: Starts) -> tuple[Factorization, bool]:
+    def _best_of(
+        self, A: Similarity, settings: Settings, starts: Starts, reconstruct: Any
+    ) -> tuple[Factorization, bool]:
         """Run all starts; of those with the lowest objective, return the first.
 
         And whether Ctrl-C was pressed.
         """
         # Drawn before anything runs, so that n_jobs changes nothing.
         draws = as_random(self.random_state).uniform(size=self.n_init - 1)
-        inits = [self.init, *["random"] * (self.n_init - 1)]
+        inits = [settings.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
         # Starts first; the threads that these leave over share their sweeps.
         jobs = threads(self.n_jobs)
@@ -456,17 +495,17 @@ class ODSymNMF(
                     show(sweep, start)
                     return after(sweep)
 
-                with starts.watch(start, self._fitted) as after:
+                with starts.watch(start, reconstruct) as after:
                     f = factorize(
                         A,
-                        self.n_clusters,
+                        self.n_clusters_,
                         loss=self.loss,
                         l1_ratio=self.l1_ratio,
                         init=inits[start],
                         diagonal=self._diagonal,
                         max_iter=self.max_iter,
                         tol=self.tol,
-                        upper=self.upper,
+                        upper=settings.upper,
                         restarts=self.restarts,
                         n_jobs=each,
                         random_state=seeds[start],
@@ -503,7 +542,8 @@ class ODSymNMF(
             return None
         return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
 
-    def _fitted(self, H: Array) -> dict[str, Any]:
+    def _fitted(self, H: Array, raw: Similarity, settings: Settings) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""
         H = np.ascontiguousarray(H[:, canonical_order(H)])
-        return {"membership_": H, "labels_": labels(H)}
+        found = settled_labels(H, raw) if settings.settled else labels(H)
+        return {"membership_": H, "labels_": found, "n_unassigned_": int((found < 0).sum())}

@@ -16,6 +16,7 @@ from odsymnmf.problem import put_together, taken_apart
 
 # Fitted attributes that are plain values, with their types, and that are arrays.
 PLAIN = {"objective_": float, "n_iter_": int, "status_": str, "converged_": bool}
+PLAIN_TYPES = (str, int, float, bool, type(None))
 ARRAYS = ("membership_", "labels_", "history_", "restarts_")
 
 
@@ -42,6 +43,8 @@ def save(
         "fitted": {name: getattr(model, name) for name in PLAIN},
         "mix": model.mix_,
         "scales": list(model._scales),
+        "settings": model.settings_,
+        "n_clusters": int(model.n_clusters_),
         "features": int(model.n_features_in_),
         "names": None if names is None else _texts(names, len(model.labels_), "names"),
     }
@@ -86,6 +89,8 @@ def _parameters(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays["init"] = np.asarray(plain.pop("init"))
     if not isinstance(plain["random_state"], int | np.integer | None):
         plain["random_state"] = None  # a generator has moved on since: it would seed another fit
+    if not isinstance(plain["n_clusters"], int | np.integer | str):
+        plain["n_clusters"] = [int(r) for r in plain["n_clusters"]]
     if plain.get("checkpoint") is not None:
         plain["checkpoint"] = str(plain["checkpoint"])
     return plain, arrays
@@ -161,6 +166,8 @@ def _model(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     if model.labels_.shape != (n,) or model.labels_.dtype.kind != "i":
         raise ValueError("its labels are none")
     model.mix_, model._scales = found.mix, found.scales
+    model.settings_, model.n_clusters_ = _settings(header["settings"]), found.H.shape[1]
+    model.item_names_ = None
     model.n_features_in_ = _whole(header["features"])
     affinity = {name[9:]: a for name, a in arrays.items() if name.startswith("affinity_")}
     model._affinities = Affinities.put_together(model, header["affinity"], affinity, n)
@@ -177,13 +184,24 @@ def _model(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     return model
 
 
+def _settings(value: Any) -> dict[str, Any]:
+    """Return the settings, which are plain values by name."""
+    if type(value) is not dict or any(type(v) not in PLAIN_TYPES for v in value.values()):
+        raise ValueError("its settings are none")
+    upper = value["upper"]
+    if upper is not None and not (type(upper) is float and upper > 0):
+        raise ValueError("its upper bound is none")
+    return dict(value)
+
+
 def _checked_parameters(kind: type, plain: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters, all known and of plain types."""
     given = {**plain, **({"init": arrays["init"]} if "init" in arrays else {})}
     if set(given) != set(signature(kind).parameters):
         raise ValueError("its parameters are not those of this version")
     for name, value in plain.items():
-        if type(value) not in (str, int, float, bool, type(None)):
+        listed = name == "n_clusters" and type(value) is list and {*map(type, value)} == {int}
+        if not listed and type(value) not in PLAIN_TYPES:
             raise ValueError(f"its parameter {name[:50]} is of the wrong type")
     return given
 

@@ -25,7 +25,7 @@ from odsymnmf.report._html import escape
 from odsymnmf.report._items import items, left_out
 from odsymnmf.report._overlap import overlap
 
-HALF = "whose membership is at least half of their largest"
+FIFTH = "for which it explains at least a fifth of what is explained of their similarities"
 
 
 def page(
@@ -68,7 +68,7 @@ def page(
     picture : MatrixPicture, optional
         ``matrix_picture(A, H)``, if it is there already.
     sets : list of r arrays, optional
-        The items of every cluster, the strongest first; ``overlapping_sets(H, 0.5)`` if not given.
+        The items of every cluster, the strongest first; ``overlapping_sets(H)`` if not given.
     choice : Choice, optional
         How the number of clusters was chosen.
     topics : list of r lists of (word, weight), optional
@@ -100,7 +100,7 @@ def page(
         script=script,
         title=escape(clean(title)),
         summary=_summary(members),
-        rule=HALF if sets is None else "that belong to it as well as to their own cluster",
+        rule=FIFTH if sets is None else "that belong to it as well as to their own cluster",
         clusters=clusters(members, belong, called, words),
         choice=choice_card(choice),
         pictures=_pictures(A, members, called, picture),

@@ -132,7 +132,7 @@ def document_fit(
         bound = np.inf if upper is None else upper
         H = greedy_init(similarity, r, 1 if method == "OD-l1" else 2, upper=bound)
     else:
-        H = factorize(similarity, r, max_iter=0, **options).H
+        H = factorize(similarity, r, init="greedy", max_iter=0, **options).H
     record(H, 0)
     result = factorize(similarity, r, init=H, max_iter=checkpoints[-1], callback=look, **options)
     for sweeps in checkpoints:
