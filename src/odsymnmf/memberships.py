@@ -1,7 +1,7 @@
 """How to read H: labels, overlapping sets, strengths, and the pairs behind a membership.
 
 In A_ij ~ h_i . h_j the columns share one scale: two items with memberships s and t in the same
-cluster are explained a similarity of s t. So memberships may be compared along rows and columns.
+cluster have a modelled similarity of s t. So memberships may be compared along rows and columns.
 """
 
 from typing import Any, Literal
@@ -74,7 +74,7 @@ def strength(H: ArrayLike) -> Array:
     """Return the share of item i's explained similarity that cluster l explains.
 
     It is H_il sum_{j != i} H_jl divided by the same summed over all clusters: a row sums to one,
-    unless nothing ties the item to any other.
+    unless the item shares no cluster with any other item.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def overlapping_sets(
     """Return the items of every cluster; an item may be in several, or in none.
 
     With a number, i belongs to l if H_il >= threshold max_t H_it, H_il > 0. With "auto", i belongs
-    to l unless it could leave without harm: the objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p
-    would rise, with H_il set to zero and nothing else changed, by no more than
+    to l unless its removal would hardly matter: setting H_il to zero, and changing nothing else,
+    would increase the objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p by no more than
     tolerance sum_{j != i} |A_ij|^p, which is what f_i would be for an item without memberships.
 
     Parameters
@@ -117,13 +117,13 @@ def overlapping_sets(
     H : array-like of shape (n, r)
         Memberships.
     threshold : float from 0 to 1, or "auto"
-        The least membership, relative to the item's largest one.
+        The smallest membership that counts, relative to the item's largest one.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         What H was fitted to; for "auto" only.
     loss : {"l2", "l1", "mixed"}
         p = 2, p = 1, or both; for "auto" only.
     tolerance : float
-        For "auto" only.
+        The increase that is allowed; for "auto" only.
 
     Returns
     -------
