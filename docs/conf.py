@@ -24,6 +24,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
+# `name` in a docstring leads to its page, if it has one.
+default_role = "py:obj"
 # A block of code that does not name its language is a command or a formula.
 highlight_language = "none"
 exclude_patterns = ["recipes/*.rst", "gallery/*.rst", "tests", "made/pages"]

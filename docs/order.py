@@ -10,6 +10,7 @@ ORDER = (
     "graph.py",
     "convergence.py",
     "report.py",
+    "paper.py",
 )
 
 

@@ -2,7 +2,7 @@
 Convergence
 ===========
 
-The objective after every sweep. Rings mark columns that were taken out and built anew because that
+The objective after every sweep. Rings mark columns that were removed and rebuilt because that
 lowered it. See :func:`odsymnmf.plots.plot_convergence`.
 """
 

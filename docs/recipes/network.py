@@ -5,7 +5,7 @@ A network
 Who belongs together in a network, who stands between the groups, and whom to ask first?
 
 The characters of *Les Misérables* stand for any network of people: two of them are linked by the
-number of scenes in which they appear together.
+number of chapters in which they appear together.
 """
 
 # %%
@@ -21,7 +21,7 @@ import pandas as pd
 import odsymnmf as od
 
 A, names = od.datasets.les_miserables()
-print(f"{len(names)} characters, {A.nnz // 2} pairs that share a scene")
+print(f"{len(names)} characters, {A.nnz // 2} pairs that share a chapter")
 
 # %%
 # The fit

@@ -30,6 +30,10 @@ print(f"{adata.n_obs} cells, {adata.n_vars} genes, {A.nnz // 2} pairs of neighbo
 # The fit
 # -------
 # The spectral start suits graphs of neighbours, where groups are connected all through.
+#
+# These settings were picked with the labels in view: of 6 to 9 clusters, each with two bounds, they
+# agree best with the labels (NMI 0.66; the others 0.57 to 0.66). Without labels,
+# expect somewhat less.
 
 model = od.ODSymNMF(8, normalize="degree", upper=0.4, init="spectral", random_state=0).fit(A)
 adata.obs["odsymnmf"] = pd.Categorical(model.labels_.astype(str))

@@ -47,7 +47,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
-        Symmetric similarities; the diagonal is not looked at.
+        Symmetric similarities; the diagonal is ignored.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships. Not needed with a MatrixPicture, which is sorted already.
     ax : matplotlib Axes, optional
@@ -149,7 +149,11 @@ def plot_memberships(
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
+<<<<<<< HEAD
         Written beside the lines if there are few enough; by default the index of a DataFrame.
+=======
+        Written next to the lines if there are few enough.
+>>>>>>> site
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -205,12 +209,16 @@ def plot_graph(
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities; the diagonal is not looked at.
+        Symmetric similarities; the diagonal is ignored.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
+<<<<<<< HEAD
         Written beside the items if there are few enough; by default those of the graph, DataFrame
         or AnnData A.
+=======
+        Written next to the items if there are few enough.
+>>>>>>> site
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 

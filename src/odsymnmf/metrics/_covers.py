@@ -33,7 +33,7 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
     found, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
     n : int, optional
-        Number of items in all, those in no set included. Default: the items of both covers.
+        Total number of items, those in no set included. Default: the items of both covers.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
     found, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
     n : int, optional
-        Number of items in all, those in no set included. Default: the items of both covers.
+        Total number of items, those in no set included. Default: the items of both covers.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def page(
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
-        What was clustered. The diagonal is not looked at. With a picture alone, the page has no
+        What was clustered. The diagonal is ignored. With a picture alone, the page has no
         drawing of the graph.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
@@ -66,7 +66,7 @@ def page(
     restarts : sequence of int
         Which entries of ``history`` follow an accepted column restart.
     picture : MatrixPicture, optional
-        ``matrix_picture(A, H)``, if it is there already.
+        ``matrix_picture(A, H)``, if it has been computed already.
     sets : list of r arrays, optional
         The items of every cluster, the strongest first; ``overlapping_sets(H)`` if not given.
     choice : Choice, optional
