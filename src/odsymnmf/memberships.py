@@ -1,14 +1,10 @@
 """How to read H: labels, overlapping sets, strengths, and the pairs behind a membership.
 
 In A_ij ~ h_i . h_j the columns share one scale: two items with memberships s and t in the same
-<<<<<<< HEAD
 cluster are explained a similarity of s t. So memberships may be compared along rows and columns.
 
 H may be a DataFrame whose index holds the names of the items (`frame` makes one): labels are then a
 Series, strengths a DataFrame, and sets hold names.
-=======
-cluster have a modelled similarity of s t. So memberships may be compared along rows and columns.
->>>>>>> site
 """
 
 from collections.abc import Sequence
@@ -237,7 +233,6 @@ def overlapping_sets(
 ) -> list[Any]:
     """Return the items of every cluster; an item may be in several, or in none.
 
-<<<<<<< HEAD
     Item i belongs to cluster l if H_il > 0 and, depending on the rule,
 
     - "strength": at least the share ``threshold`` (0.2) of what is explained of i's similarities
@@ -247,18 +242,11 @@ def overlapping_sets(
     - "harm": i could not leave l without harm. With H_il set to zero and nothing else changed, the
       objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p would rise by more than ``threshold`` (0.01)
       times sum_{j != i} |A_ij|^p, which is what f_i would be for an item without memberships.
-=======
-    With a number, i belongs to l if H_il >= threshold max_t H_it, H_il > 0. With "auto", i belongs
-    to l unless its removal would hardly matter: setting H_il to zero, and changing nothing else,
-    would increase the objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p by no more than
-    tolerance sum_{j != i} |A_ij|^p, which is what f_i would be for an item without memberships.
->>>>>>> site
 
     Parameters
     ----------
     H : array-like of shape (n, r)
         Memberships.
-<<<<<<< HEAD
     threshold : float from 0 to 1, optional
         What the rule asks for; the default is that of the rule.
     rule : {"strength", "row", "column", "harm"}
@@ -267,16 +255,6 @@ def overlapping_sets(
         What H was fitted to, normalised as it was then; for "harm" only.
     loss : {"l2", "l1", "mixed"} or Scales
         p = 2, p = 1, or both; for "harm" only. The `Scales` of a fit say how much of each.
-=======
-    threshold : float from 0 to 1, or "auto"
-        The smallest membership that counts, relative to the item's largest one.
-    A : array-like, scipy sparse matrix or array, or a similarity of n items
-        What H was fitted to; for "auto" only.
-    loss : {"l2", "l1", "mixed"}
-        p = 2, p = 1, or both; for "auto" only.
-    tolerance : float
-        The increase that is allowed; for "auto" only.
->>>>>>> site
 
     Returns
     -------

@@ -149,11 +149,7 @@ def plot_memberships(
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
-<<<<<<< HEAD
-        Written beside the lines if there are few enough; by default the index of a DataFrame.
-=======
-        Written next to the lines if there are few enough.
->>>>>>> site
+        Written next to the lines if there are few enough; by default the index of a DataFrame.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -213,12 +209,8 @@ def plot_graph(
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
-<<<<<<< HEAD
-        Written beside the items if there are few enough; by default those of the graph, DataFrame
+        Written next to the items if there are few enough; by default those of the graph, DataFrame
         or AnnData A.
-=======
-        Written next to the items if there are few enough.
->>>>>>> site
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 

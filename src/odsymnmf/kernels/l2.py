@@ -18,7 +18,7 @@ import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.sources import add_rows, gather, gross, learn, terms
+from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, remember, terms
 from odsymnmf.kernels.symnmf import minimise_quartic
 from odsymnmf.kernels.weights import exact_sum, gather_exceptions, pull
 
@@ -101,18 +101,25 @@ def _leave_out_exactly(k, H, D, peak, own):
 
 @part
 def load(k, H, sums, row):
-    """Set x = own = h_k and u = D x, and list the non-zeros of x.
+    """Set x = own = before = h_k and u = D x, and list the non-zeros of x.
 
     Return how many there are, |x|^2 and c = own . x: D_k x is u - c own.
     """
+    remember(k, H, row.before)
+    return _begin(k, H, sums, row)
+
+
+@part
+def _begin(k, H, sums, row):
+    """As `load`, but for ``before``, which not every sweep needs."""
     D, peak = sums.D, sums.peak
     r = D.shape[0]
-    x, own, before, u = row.x, row.own, row.before, row.u
+    x, own, u = row.x, row.own, row.u
     inverse, root, values, found = row.inverse, row.root, row.values, row.found
     m, norm, cancelled = np.int64(0), 0.0, False
     for l in range(r):
         h = np.float64(H[k, l])
-        x[l] = own[l] = before[l] = h
+        x[l] = own[l] = h
         u[l] = 0.0
         norm += h * h
         a = D[l, l] - h * h
@@ -229,7 +236,8 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
     for p in range(len(items)):
         k = items[p]
         gather(source, p, items, H, row.g)
-        start = load(k, H, sums, row)
+        keep(source, k, H, row.before)
+        start = _begin(k, H, sums, row)
         m, decrease, violation = entries(
             p,
             k,

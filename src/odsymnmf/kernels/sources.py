@@ -1,8 +1,8 @@
 """Where g = sum_{j != k} A_kj h_j comes from, and who must learn that row k of H has changed.
 
-One named tuple for each way that A is kept, with its own `gather`, `learn`, `terms` and `gross`;
-numba picks them by the type of the tuple when a kernel is compiled. A row of H that is solved
-against any of them is the same row.
+One named tuple for each way that A is kept, with its own `gather`, `keep`, `learn`, `terms` and
+`gross`; numba picks them by the type of the tuple when a kernel is compiled. A row of H that is
+solved against any of them is the same row.
 """
 
 from typing import Any, NamedTuple
@@ -107,6 +107,21 @@ def _gather_block(source, p, items, H, g):
         g[l] = source.G[p, l]
 
 
+@part
+def remember(k, H, before):
+    """Set before = h_k."""
+    for l in range(len(before)):
+        before[l] = H[k, l]
+
+
+def _keep_nothing(source, k, H, before):
+    pass
+
+
+def _keep_row(source, k, H, before):
+    remember(k, H, before)
+
+
 def _learn_nothing(source, p, items, before, x, found):
     pass
 
@@ -160,6 +175,7 @@ CASES: dict[str, dict[type, Any]] = {
         Block: _gather_block,
     },
     "look_ahead": {Neighbours: _fetch_rows, Features: _fetch_rows, Block: _fetch_nothing},
+    "keep": {Neighbours: _keep_nothing, Features: _keep_row, Block: _keep_row},
     "learn": {Neighbours: _learn_nothing, Features: _learn_features, Block: _learn_block},
     "terms": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
     "gross": {Neighbours: _no_gross, Features: _no_gross, Block: _gross},
@@ -169,6 +185,11 @@ CASES: dict[str, dict[type, Any]] = {
 def gather(source, p, items, H, g):
     """Set g for item items[p]."""
     CASES["gather"][type(source)](source, p, items, H, g)
+
+
+def keep(source, k, H, before):
+    """Set before = h_k where `learn` will ask for it."""
+    CASES["keep"][type(source)](source, k, H, before)
 
 
 def learn(source, p, items, before, x, found):
@@ -199,6 +220,11 @@ def _(source, p, items, H, g):
 @overload(look_ahead, inline="always")
 def _(source, p, items):
     return CASES["look_ahead"][source.instance_class]
+
+
+@overload(keep, inline="always")
+def _(source, k, H, before):
+    return CASES["keep"][source.instance_class]
 
 
 @overload(learn, inline="always")
