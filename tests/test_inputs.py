@@ -250,9 +250,10 @@ def test_text_is_no_matrix():
 
 def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
     new = pd.DataFrame([[1, 1, 0, 0, 0.0]], columns=list(G))
+    plain = ODSymNMF(2, loss="l1").fit(frame.to_numpy())
+    expected = plain.predict_membership(new.to_numpy())
     for given in (G, frame):
         model = ODSymNMF(2, loss="l1").fit(given)
-        expected = model.predict_membership(new.to_numpy())
         assert_array_equal(model.predict_membership(new), expected)
         with pytest.raises(ValueError, match=r"'b' and 'a' at position 0.*X\[model\.item_names_\]"):
             model.predict(new[["b", "a", "c", "d", "e"]])
