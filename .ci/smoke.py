@@ -83,7 +83,10 @@ def main(path: str, *names: str) -> None:
     for name in names or ("",):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder).resolve()
-            recipe(home, wheel, name) if name else library_and_command(home, wheel)
+            if name:
+                recipe(home, wheel, name)
+            else:
+                library_and_command(home, wheel)
         print(f"{name or wheel.name} works in a clean environment", flush=True)
 
 
