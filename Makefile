@@ -1,4 +1,4 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | test-integrations | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
@@ -9,7 +9,7 @@ READY_DOCS := $(VENV)/.ready-docs
 READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-integrations browser docs test-docs dist fuzz soak audit bench lint format clean
+.PHONY: demo test test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -30,6 +30,10 @@ dist: $(READY)
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) .ci/smoke.py dist/*.whl
+
+# The recipes of examples/, each in a clean environment with only its extra.
+test-recipes: dist
+	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),network dataframe texts single_cells)
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:

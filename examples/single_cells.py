@@ -1,6 +1,6 @@
 """Single cells: which types are there, and which cells are in between?
 
-python examples/single_cells.py FOLDER   (needs odsymnmf[plots] and scanpy)
+python examples/single_cells.py FOLDER   (needs odsymnmf[cells])
 """
 
 import sys

@@ -248,6 +248,21 @@ def test_text_is_no_matrix():
         ODSymNMF(2).fit("graph.csv")
 
 
+def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
+    new = pd.DataFrame([[1, 1, 0, 0, 0.0]], columns=list(G))
+    plain = ODSymNMF(2, loss="l1").fit(frame.to_numpy())
+    expected = plain.predict_membership(new.to_numpy())
+    for given in (G, frame):
+        model = ODSymNMF(2, loss="l1").fit(given)
+        assert_array_equal(model.predict_membership(new), expected)
+        with pytest.raises(ValueError, match=r"'b' and 'a' at position 0.*X\[model\.item_names_\]"):
+            model.predict(new[["b", "a", "c", "d", "e"]])
+    model = ODSymNMF(2).fit(G)
+    assert_array_equal(model.labels_series(), model.labels_)
+    unnamed = pd.DataFrame(new.to_numpy())
+    assert_array_equal(model.predict(unnamed), model.predict(new.to_numpy()))
+
+
 # Top features
 
 

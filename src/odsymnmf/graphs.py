@@ -37,7 +37,9 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     {'cluster': 0, 'cluster_0': 1.0, 'cluster_1': 1.0}
     """
     H = _memberships(result, _size(G))
-    columns = {key: as_members(H).label.tolist()}
+    # Those of a model may have been settled by more than its memberships.
+    labels = getattr(result, "labels_", None)
+    columns = {key: (as_members(H).label if labels is None else labels).tolist()}
     for l in range(H.shape[1]):
         columns[f"{key}_{l}"] = _column(H, l).astype(float).tolist()
     if is_igraph(G):

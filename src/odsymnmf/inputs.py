@@ -106,7 +106,7 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
         return None
     matrix, own = similarities(weights)
     if own is not None and names is not None and own != list(names):
-        where = _first_difference(own, names)
+        where = first_difference(own, names)
         raise ValueError(
             f"weights and A are of different items: {where}. Bring weights into the order of A, "
             "for example with weights.loc[A.index, A.index]."
@@ -152,7 +152,7 @@ def _frame_names(frame: Any) -> list[Any] | None:
         return rows
     if rows == list(range(n)):
         return columns
-    where = _first_difference(rows, columns)
+    where = first_difference(rows, columns)
     same = len(set(rows)) == n and set(rows) == set(columns)
     remedy = (
         "They are the same names in another order: use df.loc[df.columns]."
@@ -162,7 +162,8 @@ def _frame_names(frame: Any) -> list[Any] | None:
     raise ValueError(f"index and columns of the DataFrame differ: {where}. {remedy}")
 
 
-def _first_difference(these: Sequence[Any], those: Sequence[Any]) -> str:
+def first_difference(these: Sequence[Any], those: Sequence[Any]) -> str:
+    """Say where two lists of names differ first."""
     if len(these) != len(those):
         return f"{len(these)} and {len(those)} names"
     pairs = enumerate(zip(these, those, strict=True))

@@ -98,7 +98,7 @@ INTERRUPTED = 130
 @click.option(
     "--restarts",
     type=click.IntRange(0),
-    show_default="10 for l1 and mixed, else 0",
+    show_default="0 for l2 and robust, 10 for l1 and mixed",
     help="Maximum number of rounds in which clusters are rebuilt.",
 )
 @click.option(

@@ -4,8 +4,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.inputs import is_frame, row_names, similarities
-from odsymnmf.memberships import frame, labels
+from odsymnmf.inputs import first_difference, is_frame, row_names, similarities
+from odsymnmf.memberships import frame
 
 
 class NamedItems:
@@ -26,7 +26,8 @@ class NamedItems:
         >>> ODSymNMF(n_clusters=1).fit(df).labels_series().to_dict()
         {'a': 0, 'b': 0, 'c': -1}
         """
-        return labels(self.membership_frame())
+        check_is_fitted(self)
+        return frame(self.labels_[:, None], self.item_names_, ["cluster"])["cluster"]
 
     def membership_frame(self: Any) -> Any:
         """Return ``membership_`` as a pandas DataFrame, whose index holds the names of the items.
@@ -57,3 +58,17 @@ class NamedItems:
         A, names = similarities(X)
         # scikit-learn notes the names of a DataFrame's columns itself.
         return (X if is_frame(X) else A), names
+
+    def _to_the_fitted(self: Any, X: Any) -> Any:
+        """Return similarities of new items, once their columns are the fitted items in order."""
+        if not is_frame(X) or self.item_names_ is None:
+            return X
+        columns = list(X.columns)
+        if columns != list(range(len(columns))) and columns != self.item_names_:
+            where = first_difference(columns, self.item_names_)
+            raise ValueError(
+                f"the columns of X are not the fitted items in their order: {where}. Use "
+                "X[model.item_names_]."
+            )
+        # Of a graph's nodes scikit-learn knows nothing, and would warn.
+        return X if hasattr(self, "feature_names_in_") else X.to_numpy()

@@ -450,6 +450,8 @@ class ODSymNMF(
         finite: Any = True
         if self._precomputed:
             finite = "allow-nan" if not reset else False
+            if not reset:
+                X = self._to_the_fitted(X)
         X = validate_data(
             self,
             X,
