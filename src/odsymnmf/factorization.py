@@ -291,8 +291,8 @@ def factorize(
             callback=scale.callback(measure, callback),
             keep=None if kept is None else kept.keep,
         )
-        if saved:
-            run.resume(*saved)
+        if kept and saved:
+            kept.resume(run, *saved)
         H = run.complete()
         if kept and run.status != "interrupted":
             kept.end(run)

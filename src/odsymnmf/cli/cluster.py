@@ -69,6 +69,12 @@ INTERRUPTED = 130
     help="Seed of all that is random.",
 )
 @click.option(
+    "--checkpoint",
+    type=FilePath(),
+    metavar="FILE",
+    help="Write the fit down here every minute; the same command goes on from it after a kill.",
+)
+@click.option(
     "--format", type=click.Choice(FORMATS), help="Format of INPUT, if it is not recognised."
 )
 @click.option(
@@ -104,7 +110,7 @@ def cluster(
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, GraphML, GML or
     CLUTO, or with --text a folder of texts. The results are tables (labels.csv, membership.csv),
-    run.json and, to be opened in a browser, report.html.
+    run.json, model.odsym for odsymnmf predict and, to be opened in a browser, report.html.
 
     \b
     a graph     odsymnmf cluster graph.csv -r 8 --normalize degree --upper 0.4 --n-init 20
@@ -143,6 +149,8 @@ def cluster(
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
         missing = _save(outcome, folder, force)
+        if not interrupted:
+            _remove_checkpoints(parameters)
         try:
             for line in [*missing, *advice(outcome, folder)]:
                 say(line)
@@ -152,6 +160,14 @@ def cluster(
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
         ctx.exit(INTERRUPTED)
+
+
+def _remove_checkpoints(parameters: dict[str, Any]) -> None:
+    """Remove what a fit that is done and saved was written down in."""
+    if parameters["checkpoint"] is not None:
+        for start in range(parameters["n_init"]):
+            name = parameters["checkpoint"] + (f".{start}" if start else "")
+            Path(name).unlink(missing_ok=True)
 
 
 def _print(text: str, folder: Path) -> None:
@@ -175,13 +191,18 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
     from scipy import sparse
 
     from odsymnmf import report, runs
+    from odsymnmf.cli.fit import features_of
     from odsymnmf.cli.summary import facts, record
+    from odsymnmf.estimators import saving
 
     model, names = outcome.model, outcome.items.names
     H = model.membership_
     with runs.new_run(folder, force=force) as new:
         runs.write_result(
             new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
+        )
+        saving.save(
+            model, new / "model.odsym", names=list(names), features=features_of(outcome.items)
         )
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)

@@ -31,16 +31,13 @@ def read_items(
 
 
 def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     from odsymnmf import io
 
     names, texts = io.read_texts(paths)
     if len(names) < 2:
         raise io.InputError(f"{names[0]}: one text only; give at least two, to compare")
-    # The name of a file may be any bytes; a table holds UTF-8.
-    names = [os.fsencode(name).decode("utf-8", "replace") for name in names]
-    words = TfidfVectorizer()
+    names = readable(names)
+    words = vectorizer()
     try:
         X = words.fit_transform(texts)
     except ValueError as error:
@@ -54,6 +51,36 @@ def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
     terms = list(words.get_feature_names_out())
     notes = _without_words([names[i] for i in (X.getnnz(axis=1) == 0).nonzero()[0]])
     return io.Items(X, names, "text", notes, features=terms), fingerprint.hexdigest()
+
+
+def readable(names: Sequence[str]) -> list[str]:
+    """Return the names of files, which may be any bytes, as a table of UTF-8 can hold them."""
+    return [os.fsencode(name).decode("utf-8", "replace") for name in names]
+
+
+def vectorizer(terms: Sequence[str] | None = None, idf: Any = None) -> Any:
+    """Return what turns texts into tf-idf; with its words and their frequencies, if known."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    words = TfidfVectorizer(vocabulary=terms)
+    if terms is not None:
+        words.idf_ = idf
+    return words
+
+
+def features_of(items: "Items") -> Any:
+    """Return what a model file says of the features: their names, of words the frequencies, too."""
+    import numpy as np
+
+    from odsymnmf.estimators.saving import Features
+
+    if items.features is None:
+        return None
+    if items.format != "text":
+        return Features(list(items.features))
+    # As TfidfVectorizer has them: every word that it kept is in a text.
+    n, occurrences = items.matrix.shape[0], items.matrix.getnnz(axis=0)
+    return Features(list(items.features), np.log((n + 1.0) / (occurrences + 1.0)) + 1.0)
 
 
 def _without_words(names: list[str]) -> list[str]:
@@ -77,11 +104,13 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
     from sklearn.exceptions import ConvergenceWarning
 
     from odsymnmf import ODSymNMF
+    from odsymnmf.factorization import InterruptedWarning
 
     model = ODSymNMF(**parameters, verbose=verbose)
     with warnings.catch_warnings(), _noticing_interrupts() as pressed:
         # The summary says it, with the names of the options.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", InterruptedWarning)
         try:
             model.fit(X)
         except MemoryError as error:
