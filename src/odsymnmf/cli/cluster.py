@@ -142,7 +142,8 @@ def cluster(
     import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
 
     begun = time.perf_counter()
-    model, interrupted = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    model, ended = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    interrupted = ended != 0
     seconds = {"read": read, "fit": time.perf_counter() - begun}
     outcome = Outcome(inputs, items, fingerprint, parameters, model, interrupted, seconds)
     with finishing(interrupted, say) as pressed:
@@ -159,7 +160,7 @@ def cluster(
         except KeyboardInterrupt:
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(128 + ended if ended else INTERRUPTED)
 
 
 def _remove_checkpoints(parameters: dict[str, Any]) -> None:

@@ -93,8 +93,8 @@ def _without_words(names: list[str]) -> list[str]:
     return [f"{hold} no words of two or more letters, and {where}: {shown}{more}"]
 
 
-def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", bool]:
-    """Return a fitted model, and whether Ctrl-C ended the fit early.
+def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", int]:
+    """Return a fitted model, and the signal that ended the fit early (0: none did).
 
     Raises
     ------
@@ -118,7 +118,7 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
             raise MemoryError(f"{reason}; choose a smaller -r, or cluster fewer items") from error
     if pressed and model.n_iter_ == 0:
         raise KeyboardInterrupt
-    return model, bool(pressed)
+    return model, pressed[0] if pressed else 0
 
 
 @contextmanager
@@ -143,16 +143,17 @@ def finishing(pressed: bool, tell: Callable[[str], None]) -> Iterator[list[bool]
 
 
 @contextmanager
-def _noticing_interrupts() -> Iterator[list[bool]]:
-    """Yield a list that gets an entry at Ctrl-C: the engine ends early, and does not say why."""
-    pressed: list[bool] = []
+def _noticing_interrupts() -> Iterator[list[int]]:
+    """Yield a list that gets the number of every signal to end: the last sweep is then saved."""
+    pressed: list[int] = []
 
     def notice(signum: int, frame: Any) -> None:
-        pressed.append(True)
+        pressed.append(signum)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, notice)
+    before = {number: signal.signal(number, notice) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -42,6 +42,8 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
     from odsymnmf.estimators.saving import load_with_features
     from odsymnmf.memberships import labels
 
+    if runs.is_run(output):
+        raise io.InputError(f"{output} holds a run, which is not replaced; choose another name")
     runs.check_folder(output)  # before the work, not after
     path = run / "model.odsym" if run.is_dir() else run
     if not path.exists():
