@@ -15,6 +15,7 @@ ROUNDS = {
     "problems": 60,
     "symmetries": 30,
     "concurrency": 2,
+    "kills": 2,
 }
 # Found, and not mended yet.
 OPEN = {
