@@ -33,7 +33,7 @@ def fit(seed, k, path=None):
         "init": "random",
         "random_state": k,
         "tol": 0,
-        "max_iter": int(rng.integers(50, 400)),
+        "max_iter": int(rng.integers(20, 120)),
     }
     return quiet(A + A.T, r, **options, checkpoint=path, checkpoint_every=0)
 
@@ -149,6 +149,6 @@ def command(seed, k):
 
 LINES = {
     "kills": Line("kill -9 during checkpointed fits; resumed to the same bits", 1_000, kill),
-    "interrupts-fits": Line("Ctrl-C during fits: the last sweep is kept", 500, press),
-    "interrupts-command": Line("Ctrl-C and SIGTERM in the command line", 500, command),
+    "presses-python": Line("Ctrl-C during fits: the last sweep is kept", 500, press),
+    "presses-command": Line("Ctrl-C and SIGTERM in the command line", 500, command),
 }
