@@ -187,7 +187,7 @@ def _checked_parameters(kind: type, plain: Any, arrays: dict[str, Any]) -> dict[
     if set(given) != set(signature(kind).parameters):
         raise ValueError("its parameters are not those of this version")
     for name, value in plain.items():
-        values = value if type(value) is list else [value]
+        values = value if name == "n_clusters" and type(value) is list else [value]
         if any(type(v) not in (str, int, float, bool, type(None)) for v in values):
             raise ValueError(f"its parameter {name[:50]} is of the wrong type")
     return given
