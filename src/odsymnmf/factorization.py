@@ -317,8 +317,8 @@ def factorize(
             keep=None if kept is None else kept.keep,
             sweeps=None if jobs is None else Rounds(measure, team),
         )
-        if saved:
-            run.resume(*saved)
+        if kept and saved:
+            kept.resume(run, *saved)
         H = run.complete()
         if kept and run.status != "interrupted":
             kept.end(run)

@@ -123,6 +123,12 @@ INTERRUPTED = 130
     help="Random seed.",
 )
 @click.option(
+    "--checkpoint",
+    type=FilePath(),
+    metavar="FILE",
+    help="Write the fit down here every minute; the same command goes on from it after a kill.",
+)
+@click.option(
     "--format", type=click.Choice(FORMATS), help="Format of INPUT, if it is not recognised."
 )
 @click.option(
@@ -157,7 +163,8 @@ def cluster(
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, GraphML, GML or
     CLUTO, or with --text texts. The results are tables (labels.csv, membership.csv; for texts also
-    topics.csv, the top words), run.json and, to be opened in a browser, report.html.
+    topics.csv, the top words), run.json, model.odsym for odsymnmf predict and, to be opened in a
+    browser, report.html.
 
     \b
     a graph     odsymnmf cluster graph.csv -r 8
@@ -197,7 +204,8 @@ def cluster(
     import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
 
     begun = time.perf_counter()
-    model, interrupted = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    model, ended = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    interrupted = ended != 0
     seconds = {"read": read, "fit": time.perf_counter() - begun}
     topics = None if words is None else _topics(model, items)
     outcome = Outcome(
@@ -215,6 +223,8 @@ def cluster(
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
         missing = _save(outcome, folder, force)
+        if not interrupted:
+            _remove_checkpoints(parameters)
         try:
             for line in [*missing, *advice(outcome, folder)]:
                 say(line)
@@ -223,7 +233,15 @@ def cluster(
         except KeyboardInterrupt:
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(128 + ended if ended else INTERRUPTED)
+
+
+def _remove_checkpoints(parameters: dict[str, Any]) -> None:
+    """Remove what a fit that is done and saved was written down in."""
+    if parameters["checkpoint"] is not None:
+        for start in range(parameters["n_init"]):
+            name = parameters["checkpoint"] + (f".{start}" if start else "")
+            Path(name).unlink(missing_ok=True)
 
 
 def _topics(model: Any, items: Any) -> Any:
@@ -255,12 +273,17 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
 
     from odsymnmf import report, runs
     from odsymnmf.cli.summary import facts, record
+    from odsymnmf.cli.words import features_of
+    from odsymnmf.estimators import saving
 
     model, names = outcome.model, outcome.items.names
     H = model.membership_
     with runs.new_run(folder, force=force) as new:
         sets = outcome.sets if sparse.issparse(H) else None
         runs.write_result(new, names, H, record(outcome), sets, model.labels_)
+        saving.save(
+            model, new / "model.odsym", names=list(names), features=features_of(outcome.items)
+        )
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)
         try:

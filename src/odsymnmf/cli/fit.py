@@ -25,8 +25,8 @@ def read_items(
         return items, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", bool]:
-    """Return a fitted model, and whether Ctrl-C ended the fit early.
+def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", int]:
+    """Return a fitted model, and the signal that ended the fit early (0: none did).
 
     Raises
     ------
@@ -36,11 +36,13 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
     from sklearn.exceptions import ConvergenceWarning
 
     from odsymnmf import ODSymNMF
+    from odsymnmf.factorization import InterruptedWarning
 
     model = ODSymNMF(**parameters, verbose=verbose)
     with warnings.catch_warnings(), _noticing_interrupts() as pressed:
         # The summary says it, with the names of the options.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", InterruptedWarning)
         try:
             model.fit(X)
         except MemoryError as error:
@@ -48,7 +50,7 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
             raise MemoryError(f"{reason}; choose a smaller -r, or cluster fewer items") from error
     if pressed and model.n_iter_ == 0:
         raise KeyboardInterrupt
-    return model, bool(pressed)
+    return model, pressed[0] if pressed else 0
 
 
 @contextmanager
@@ -73,16 +75,17 @@ def finishing(pressed: bool, tell: Callable[[str], None]) -> Iterator[list[bool]
 
 
 @contextmanager
-def _noticing_interrupts() -> Iterator[list[bool]]:
-    """Yield a list that gets an entry at Ctrl-C: the engine ends early, and does not say why."""
-    pressed: list[bool] = []
+def _noticing_interrupts() -> Iterator[list[int]]:
+    """Yield a list that gets the number of every signal to end: the last sweep is then saved."""
+    pressed: list[int] = []
 
     def notice(signum: int, frame: Any) -> None:
-        pressed.append(True)
+        pressed.append(signum)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, notice)
+    before = {number: signal.signal(number, notice) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

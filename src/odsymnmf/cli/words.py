@@ -108,8 +108,7 @@ def read_words(paths: Sequence[str], words: Words) -> tuple["Items", str, dict[s
     names, texts = io.read_texts(paths, column=words.text_column, lines=words.lines)
     if len(names) < 2:
         raise io.InputError(f"{names[0]}: one text only; give at least two, to compare")
-    # The name of a file may be any bytes; a table holds UTF-8.
-    names = [os.fsencode(name).decode("utf-8", "replace") for name in names]
+    names = readable(names)
     used = words.settings(len(texts))
     X, terms = _weights(texts, used)
     fingerprint = hashlib.sha256()
@@ -145,6 +144,45 @@ def _weights(texts: list[str], used: dict[str, Any]) -> tuple[Any, list[str]]:
             )
         raise io.InputError(problem) from error
     return X, list(count.get_feature_names_out())
+
+
+def readable(names: Sequence[str]) -> list[str]:
+    """Return the names of files, which may be any bytes, as a table of UTF-8 can hold them."""
+    return [os.fsencode(name).decode("utf-8", "replace") for name in names]
+
+
+def features_of(items: "Items") -> Any:
+    """Return what a model file says of the features: their names, of words the frequencies, too."""
+    import numpy as np
+
+    from odsymnmf.estimators.saving import Features
+
+    if items.features is None:
+        return None
+    if items.format != "text":
+        return Features(list(items.features))
+    # As TfidfVectorizer has them: every word that it kept is in a text.
+    n, occurrences = items.matrix.shape[0], items.matrix.getnnz(axis=0)
+    return Features(list(items.features), np.log((n + 1.0) / (occurrences + 1.0)) + 1.0)
+
+
+def weigh_known(texts: list[str], features: Any) -> Any:
+    """Return tf-idf weights of new texts, with the words and frequencies of a model.
+
+    Words that the model does not know do not count. For phrases, the usual English stop words are
+    left out before if the model has none of them.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+
+    longest = max(term.count(" ") + 1 for term in features.names)
+    count = TfidfVectorizer(
+        vocabulary=features.names,
+        ngram_range=(1, longest),
+        stop_words=None if ENGLISH_STOP_WORDS & {*features.names} else "english",
+        sublinear_tf=True,
+    )
+    count.idf_ = features.idf
+    return count.transform(texts)
 
 
 def _stop_words(said: str) -> str | list[str] | None:

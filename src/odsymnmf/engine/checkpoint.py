@@ -65,9 +65,19 @@ class Checkpoint:
         except storage.StorageError:
             raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise storage.StorageError(
-                f"{self.path} is damaged: its parts do not fit together; remove it to begin anew."
-            ) from error
+            raise self._damaged() from error
+
+    def resume(self, run: Run, state: State, sums: Any) -> None:
+        """Let a run go on from what was read."""
+        try:
+            run.resume(state, sums)
+        except ValueError as error:
+            raise self._damaged() from error
+
+    def _damaged(self) -> storage.StorageError:
+        return storage.StorageError(
+            f"{self.path} is damaged: its parts do not fit together; remove it to begin anew."
+        )
 
     def _refuse_others(self, found: dict[str, Any]) -> None:
         differ = [name for name in self.identity if found.get(name) != self.identity[name]]

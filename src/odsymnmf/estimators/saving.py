@@ -21,11 +21,11 @@ ARRAYS = ("membership_", "labels_", "history_", "restarts_")
 
 
 @dataclass(frozen=True)
-class Texts:
-    """How texts were turned into features: the words and their inverse document frequencies."""
+class Features:
+    """The names of features; of words also their inverse document frequencies."""
 
-    terms: list[str]
-    idf: Any
+    names: list[str]
+    idf: Any = None
 
 
 def save(
@@ -34,9 +34,9 @@ def save(
     *,
     similarities: bool = False,
     names: list[str] | None = None,
-    texts: Texts | None = None,
+    features: Features | None = None,
 ) -> None:
-    """Write a fitted model into one file; ``texts`` says how its features were made of texts."""
+    """Write a fitted model into one file; ``features`` says what its features are."""
     header: dict[str, Any] = {
         "class": _kind(model),
         "version": odsymnmf.__version__,
@@ -54,9 +54,10 @@ def save(
     arrays |= given | {f"affinity_{name}": array for name, array in more.items()}
     if hasattr(model, "feature_names_in_"):
         header["feature_names"] = [str(name) for name in model.feature_names_in_]
-    if texts is not None:
-        header["terms"] = _texts(texts.terms, model.n_features_in_, "terms")
-        arrays["idf"] = np.asarray(texts.idf)
+    if features is not None:
+        header["terms"] = _texts(features.names, model.n_features_in_, "names of features")
+        if features.idf is not None:
+            arrays["idf"] = np.asarray(features.idf)
     if similarities:
         header["similarity"], more = taken_apart(model.similarity_)
         arrays |= {f"similarity_{name}": array for name, array in more.items()}
@@ -89,10 +90,11 @@ def _parameters(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays["init"] = np.asarray(plain.pop("init"))
     if not isinstance(plain["random_state"], int | np.integer | None):
         plain["random_state"] = None  # a generator has moved on since: it would seed another fit
-    if not isinstance(plain["n_clusters"], int | np.integer | str):
-        plain["n_clusters"] = [int(r) for r in plain["n_clusters"]]
-    if plain.get("checkpoint") is not None:
-        plain["checkpoint"] = str(plain["checkpoint"])
+    for name, value in plain.items():
+        if isinstance(value, range | tuple):
+            plain[name] = list(value)
+        elif isinstance(value, Path):
+            plain[name] = str(value)
     return plain, arrays
 
 
@@ -133,16 +135,16 @@ def load(path: str | Path) -> Any:
     >>> again.predict([[1, 1, 1, 0, 0, 0]]) == model.labels_[:1]
     array([ True])
     """
-    return load_with_texts(path)[0]
+    return load_with_features(path)[0]
 
 
-def load_with_texts(path: str | Path) -> tuple[Any, Texts | None]:
-    """Return what was saved, and how its features were made of texts, if they were."""
+def load_with_features(path: str | Path) -> tuple[Any, Features | None]:
+    """Return what was saved, and what its features are, if that was saved."""
     header, arrays = storage.read(path, MODEL)
     try:
         if header["class"] == "Factorization":
             return Factorization.from_stored(header, arrays), None
-        return _model(header, arrays), _read_terms(header, arrays)
+        return _model(header, arrays), _features(header, arrays)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = f"{error}" if type(error) is ValueError else "its parts do not fit together"
         raise storage.StorageError(
@@ -200,21 +202,23 @@ def _checked_parameters(kind: type, plain: Any, arrays: dict[str, Any]) -> dict[
     if set(given) != set(signature(kind).parameters):
         raise ValueError("its parameters are not those of this version")
     for name, value in plain.items():
-        listed = name == "n_clusters" and type(value) is list and {*map(type, value)} == {int}
-        if not listed and type(value) not in PLAIN_TYPES:
+        values = value if name == "n_clusters" and type(value) is list else [value]
+        if any(type(v) not in PLAIN_TYPES for v in values):
             raise ValueError(f"its parameter {name[:50]} is of the wrong type")
     return given
 
 
-def _read_terms(header: dict[str, Any], arrays: dict[str, Any]) -> Texts | None:
+def _features(header: dict[str, Any], arrays: dict[str, Any]) -> Features | None:
     if "terms" not in header:
         return None
-    terms = _texts(header["terms"], _whole(header["features"]), "terms")
-    idf = arrays["idf"]
+    terms = _texts(header["terms"], _whole(header["features"]), "names of features")
+    idf = arrays.get("idf")
+    if idf is None:
+        return Features(terms)
     sound = not sparse.issparse(idf) and idf.shape == (len(terms),) and idf.dtype == np.float64
     if not sound or not np.isfinite(idf).all() or len(set(terms)) < len(terms):
         raise ValueError("its words do not fit their frequencies")
-    return Texts(terms, idf)
+    return Features(terms, idf)
 
 
 def _whole(value: Any) -> int:

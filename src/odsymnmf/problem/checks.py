@@ -120,12 +120,14 @@ def _as_dense(A: Any, W: Any, background: float) -> Dense:
 
 def _unknown_pairs(A: Array) -> Any:
     """Return the pairs of a full matrix that are NaN, as CSR with weight 0, or None."""
-    pieces = [np.isnan(A[b]) for b in blocks(len(A), 512)]
-    for b, piece in zip(blocks(len(A), 512), pieces, strict=True):
-        piece[np.arange(len(piece)), np.arange(b.start, b.stop)] = False
-    if not any(piece.any() for piece in pieces):
+    pieces = []
+    for b in blocks(len(A), 512):
+        unknown = np.isnan(A[b])
+        unknown[np.arange(len(unknown)), np.arange(b.start, b.stop)] = False
+        pieces.append(sparse.csr_array(unknown))
+    if not any(piece.nnz for piece in pieces):
         return None
-    where = sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+    where = sparse.vstack(pieces, format="csr")
     where.sort_indices()
     zeros = np.zeros(where.nnz)
     return sparse.csr_array((zeros, where.indices, where.indptr), shape=where.shape)

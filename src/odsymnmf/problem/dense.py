@@ -15,6 +15,7 @@ from odsymnmf.problem.following import BLOCK, Streaming, block_product, square
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
+from odsymnmf.resources import require
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,17 @@ class Dense:
 
     def scaled_by(self, s: Array) -> "Dense":
         """Return the similarities s_i A_ij s_j."""
-        s = s.astype(self.dtype)
+        require(
+            self.A.nbytes,
+            f"a scaled copy of {self.n:,} x {self.n:,} similarities",
+            "give them scaled already (a memory map can be scaled block by block into another), or "
+            "as a sparse matrix",
+        )
+        s, scaled = s.astype(self.dtype), np.empty_like(self.A, subok=False)
         with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
-            return Dense(self.A * s[:, None] * s, scaled_weights(self.weights, s))
+            for b in blocks(self.n, 256):
+                scaled[b] = self.A[b] * s[b, None] * s
+        return Dense(scaled, scaled_weights(self.weights, s))
 
     def group_sums(self, group: Array, count: int) -> Array:
         """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""

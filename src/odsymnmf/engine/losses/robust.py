@@ -36,6 +36,7 @@ class RobustSums(BothSums):
         """Put back what was saved."""
         super().restore(saved[0])
         self.mix = saved[1]
+        self.loss.l1_ratio = float(self.mix[0])
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
