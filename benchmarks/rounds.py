@@ -93,7 +93,8 @@ def convergence(data: Path | None) -> Iterator[tuple[Any, ...]]:
     for name, A, r in real(data):
         row, rounds = sweeps_needed(A, r)
         ratios.append(rounds / row)
-        yield name, A.n, r, row, rounds, f"{ratios[-1]:.2f}"
+        shown = [f"> {MANY}" if count == MANY else count for count in (row, rounds)]
+        yield name, A.n, r, *shown, f"{ratios[-1]:.2f}"
     if ratios:
         yield "median (goal: <= 1.15)", "", "", "", "", f"{median(ratios):.2f}"
 

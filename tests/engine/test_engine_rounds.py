@@ -31,8 +31,8 @@ EACH_KIND = pytest.mark.parametrize("kind", KINDS)
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch):
     """Tiles of 32 items, so that small problems have several."""
-    monkeypatch.setattr(rounds, "WORK", 1)
-    monkeypatch.setattr(rounds, "LEAST", 2)
+    for name, value in {"LEAST": 1, "MOST": 1, "FEWEST": 2}.items():
+        monkeypatch.setattr(rounds, name, value)
 
 
 def weights_of(seed, n):
