@@ -25,6 +25,7 @@ from odsymnmf.cli import fit as fitting
         (["-r", 2, "--upper", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "inf"], "inf is not a finite number"),
+        (["-r", 2, "--n-jobs", 0], "0 threads can do nothing"),
         (["-r", 2, "--init", "l2"], "--init l2 is a start for --loss l1"),
         (["-r", 10**22], "is not in the range"),
         (["-r", 2, ""], "the path is empty"),
