@@ -91,7 +91,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
     spy.__signature__ = inspect.signature(original)
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
     options = "--loss l1 --init spectral --n-init 2 --normalize degree --upper 0.4 --restarts 1"
-    options += " --max-iter 9 --tol 0.01 --seed 5"
+    options += " --max-iter 9 --tol 0.01 --seed 5 --n-jobs 2"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
@@ -105,6 +105,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "restarts": 1,
         "max_iter": 9,
         "tol": 0.01,
+        "n_jobs": 2,
         "random_state": 5,
         "verbose": 0,
     }
