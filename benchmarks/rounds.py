@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,8 @@ from odsymnmf.similarity import as_similarity, cosine
 FEW = 4
 # Sweeps that show how far a problem can be explained, and the share of that to be reached.
 MANY, SHARE = 100, 0.99
+# Random starts that both ways go from.
+STARTS = 5
 DOCUMENTS = ("classic", "reviews", "tr45")
 
 
@@ -62,16 +64,33 @@ def prices(data: Path | None, repeats: int = 9) -> Iterator[tuple[str, str, str]
         yield f"{name}: two threads", f">= {goal} x faster", f"{one / two:.2f} x"
 
 
-def sweeps_needed(A: Any, r: int) -> tuple[int, int]:
-    """Return after how many sweeps rows one by one, and rounds, explain nearly all they ever do."""
-    measure = make_loss("l2", A, np.inf)
-    H = random(measure, r, np.random.default_rng(0))
+class Ends(NamedTuple):
+    """What one start came to: the share explained in the end, row by row and in rounds; sweeps to
+    99 % of the larger of the two, and each to 99 % of its own."""
+
+    explained: tuple[float, float]
+    to_best: tuple[int, int]
+    to_own: tuple[int, int]
+
+
+def ends(A: Any, r: int, seed: int) -> Ends:
+    """Go both ways from one random start. What is never reached counts as MANY sweeps."""
+    H = random(make_loss("l2", A, np.inf), r, np.random.default_rng(seed))
     curves = []
     for n_jobs in (None, 1):
         f = od.factorize(A, r, init=H, max_iter=MANY, tol=0, n_jobs=n_jobs)
-        curves.append(A.energy - f.history)
-    goal = SHARE * max(curve.max() for curve in curves)
-    return tuple(int(np.argmax(curve >= goal)) or MANY for curve in curves)  # type: ignore[return-value]
+        curves.append(1.0 - f.history / A.energy)
+    best = max(float(curve.max()) for curve in curves)
+
+    def reached(curve: Any, goal: float) -> int:
+        return int(np.argmax(curve >= goal)) if (curve >= goal).any() else MANY
+
+    one, many = curves
+    return Ends(
+        (float(one[-1]), float(many[-1])),
+        (reached(one, SHARE * best), reached(many, SHARE * best)),
+        (reached(one, SHARE * one.max()), reached(many, SHARE * many.max())),
+    )
 
 
 def real(data: Path | None) -> Iterator[tuple[str, Any, int]]:
@@ -89,13 +108,31 @@ def real(data: Path | None) -> Iterator[tuple[str, Any, int]]:
 
 
 def convergence(data: Path | None) -> Iterator[tuple[Any, ...]]:
-    ratios = []
+    """Compare the two ways over STARTS starts, by medians of sweeps and means of what is explained.
+
+    A run in a lesser local minimum never comes to 99 % of the best; that happens to either way, so
+    the first ratio depends on the luck of a start, and the second hides where a run ended. Both
+    are shown, with the shares explained.
+    """
+    to_best, to_own, lost = [], [], []
     for name, A, r in real(data):
-        row, rounds = sweeps_needed(A, r)
-        ratios.append(rounds / row)
-        yield name, A.n, r, row, rounds, f"{ratios[-1]:.2f}"
-    if ratios:
-        yield "median (goal: <= 1.15)", "", "", "", "", f"{median(ratios):.2f}"
+        found = [ends(A, r, seed) for seed in range(STARTS)]
+        best, own = (np.median([getattr(e, k) for e in found], axis=0) for k in Ends._fields[1:])
+        explained = np.mean([e.explained for e in found], axis=0)
+        to_best.append(best[1] / max(best[0], 1))
+        to_own.append(own[1] / max(own[0], 1))
+        lost.append(explained[1] / explained[0])
+        sweeps = [f"{pair[0]:.0f} : {pair[1]:.0f}" for pair in (best, own)]
+        yield name, A.n, r, *sweeps, f"{explained[0]:.4f} : {explained[1]:.4f}"
+    if to_best:
+        medians = [f"{median(ratios):.2f}" for ratios in (to_best, to_own)]
+        yield (
+            "median of rounds / row by row (goal: <= 1.15)",
+            "",
+            "",
+            *medians,
+            f"{median(lost):.4f}",
+        )
 
 
 def main(data: Path | None) -> None:
@@ -105,5 +142,5 @@ def main(data: Path | None) -> None:
     with one_thread():
         header = ["case", "goal", "measured"]
         table("Sweeps in rounds: time of a sweep", header, prices(data))
-        header = ["problem", "n", "r", "row by row", "rounds", "ratio"]
-        table("Sweeps to 99 % of the best explained energy", header, convergence(data))
+        header = ["problem", "n", "r", "sweeps to 99 % of the best", "of their own", "explained"]
+        table("Rounds beside rows one by one (row by row : rounds)", header, convergence(data))

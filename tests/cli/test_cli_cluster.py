@@ -92,7 +92,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
     options = "--loss mixed --l1-ratio 0.3 --init spectral --n-init 2 --normalize degree"
     options += " --upper 0.4 --zero-weight 0.1 --restarts 1 --max-iter 9 --tol 0.01 --seed 5"
-    options += " --gamma 2 --n-neighbors 4"
+    options += " --gamma 2 --n-neighbors 4 --n-jobs 2"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
@@ -108,6 +108,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "restarts": 1,
         "max_iter": 9,
         "tol": 0.01,
+        "n_jobs": 2,
         "random_state": 5,
         "verbose": 0,
         "gamma": 2,

@@ -28,6 +28,7 @@ from odsymnmf.cli import fit as fitting
         (["-r", 2, "--upper", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "inf"], "inf is not a finite number"),
+        (["-r", 2, "--n-jobs", 0], "0 threads can do nothing"),
         (["-r", 2, "--init", "l2"], "--init l2 is a start for other losses"),
         (["-r", 2, "--loss", "mixed", "--init", "mixed"], "--init mixed is a start for other"),
         (["-r", 2, "--l1-ratio", 1.5], "1.5 is not in the range 0<=x<=1"),

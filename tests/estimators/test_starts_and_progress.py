@@ -44,6 +44,24 @@ def test_the_first_start_is_init_and_the_others_are_random(A, monkeypatch):
     assert len(set(seeds)) == 4
 
 
+@pytest.mark.parametrize(
+    ("n_init", "n_jobs", "each"),
+    [(1, None, None), (4, None, None), (1, 3, 3), (2, 5, 2), (4, 2, 1)],
+)
+def test_starts_come_first_and_share_the_threads_that_are_left(
+    A, monkeypatch, n_init, n_jobs, each
+):
+    shares = []
+
+    def spy(*args, n_jobs, **kwargs):
+        shares.append(n_jobs)
+        return od.factorize(*args, n_jobs=n_jobs, **kwargs)
+
+    monkeypatch.setattr(base, "factorize", spy)
+    ODSymNMF(3, init="random", n_init=n_init, n_jobs=n_jobs, random_state=0).fit(A)
+    assert shares == [each] * n_init
+
+
 def test_a_start_may_be_given(A):
     start = np.random.RandomState(1).uniform(size=(27, 3))
     model = ODSymNMF(3, init=start, max_iter=0, normalize=None).fit(A)

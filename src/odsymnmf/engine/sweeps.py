@@ -8,7 +8,7 @@ raise it. Pieces of work and the order in which their sums are added are fixed b
 the result does not depend on who did the work.
 """
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,15 @@ class Rounds:
 
     def __init__(self, loss: Loss, team: Team):
         self.loss, self.team, self.refused = loss, team, 0
-        nothing = np.zeros((loss.A.n, 1), dtype=loss.A.dtype)
-        self._allowed = ROUNDING * loss.objective(nothing)
         self._tiles: list[slice] = []
         # Room for the rows of a round: new memory for each would cost a tenth of the sweep.
         self._room = np.empty((0, 0))
+
+    @cached_property
+    def _allowed(self) -> float:
+        """By how much rounding may seem to raise f; asked for only where f seems to rise."""
+        nothing = np.zeros((self.loss.A.n, 1), dtype=self.loss.A.dtype)
+        return ROUNDING * self.loss.objective(nothing)
 
     def __call__(self, H: Array, sums: Any) -> Pass:
         """Bring every row to its optimum, round by round, and the sums with them."""
@@ -63,7 +67,8 @@ class Rounds:
         met = sum(self.team.all(self.loss.meetings(sums, moves, tiles)))
         if round.size > 1:
             decreases -= met
-            if float(np.dot(self.loss.scales, decreases)) < -self._allowed:
+            decrease = float(np.dot(self.loss.scales, decreases))
+            if decrease < 0.0 and decrease < -self._allowed:
                 self.refused += 1
                 return self._sum([self._round(half, H, sums) for half in round.halves()])
         self._put(moves, sums, tiles, change)

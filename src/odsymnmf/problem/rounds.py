@@ -13,11 +13,12 @@ import numpy as np
 from odsymnmf.arrays import Array, blocks
 
 ROUNDS = 16
-# Multiply-adds that are worth handing to a thread; rows that it is handed at least and at most.
-WORK = 2**21
-LEAST, MOST = 32, 512
-# Tiles in all: enough for many cores, few enough for one to keep their sums.
-TILES = 256
+# Multiply-adds of a piece of work: enough to be worth handing out, few enough to be shared evenly.
+LEAST, MOST = 2**18, 2**21
+# Rows of a piece, whatever they cost.
+FEWEST, LARGEST = 16, 512
+# Pieces of a round: as many as that if they are worth it, and never more than this.
+ENOUGH, TILES = 32, 256
 
 
 class Round(NamedTuple):
@@ -80,13 +81,15 @@ def rounds(n: int) -> list[Round]:
     return [Round(first, ROUNDS, n) for first in range(min(n, ROUNDS))]
 
 
-def tiles(n: int, r: int, entries: int, most: int = MOST) -> list[slice]:
+def tiles(n: int, r: int, entries: int, largest: int | None = None) -> list[slice]:
     """Cut n items into tiles, given how many entries of A or X a row takes.
 
     Each piece has an r x r sum of its own: with r / 2 rows to a piece, all of them together are
     no larger than an eighth of H.
     """
-    rows = min(max(WORK // ((entries + r) * r), LEAST), most)
+    work = (entries + r) * r
+    rows = max(n // (ROUNDS * ENOUGH), LEAST // work, FEWEST)
+    rows = min(rows, max(MOST // work, FEWEST), LARGEST if largest is None else largest)
     rows = max(rows, r // 2, -(-n // (ROUNDS * TILES)))
     return list(blocks(n, ROUNDS * rows))
 

@@ -13,7 +13,7 @@ from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
-from odsymnmf.problem.rounds import tiles
+from odsymnmf.problem.rounds import LARGEST, tiles
 
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
@@ -75,7 +75,8 @@ def swept(H: Array, items: Array) -> Array:
 
 def row_tiles(A: Similarity, r: int) -> list[slice]:
     """Cut the items into tiles for rounds, such that the rows of a piece of work can be held."""
-    return tiles(A.n, r, A.row_entries, most=max(1, HELD // max(1, A.row_entries)))
+    largest = HELD // max(1, A.row_entries)
+    return tiles(A.n, r, A.row_entries, min(max(1, largest), LARGEST))
 
 
 def worth(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> Worth:
