@@ -125,9 +125,9 @@ def test_choices_are_those_of_the_library():
 
 
 def test_every_option_of_the_estimator_is_there():
-    # verbose follows from the terminal and --quiet, and n_jobs is not an option yet.
+    # verbose follows from the terminal and --quiet.
     missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
-    assert missing - {"n_jobs"} == {"verbose"}
+    assert missing == {"verbose"}
 
 
 def test_defaults_are_those_of_the_estimator():

@@ -133,7 +133,7 @@ def command(seed, k):
             text=True,
         )
         try:
-            child.wait(timeout=float(rng.uniform(0.5, 6)))
+            child.wait(timeout=float(rng.uniform(1, 15)))
         except subprocess.TimeoutExpired:
             child.send_signal([signal.SIGINT, signal.SIGTERM][k % 2])
         _, said = child.communicate(timeout=300)
