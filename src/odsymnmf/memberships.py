@@ -2,25 +2,33 @@
 
 In A_ij ~ h_i . h_j the columns share one scale: two items with memberships s and t in the same
 cluster are explained a similarity of s t. So memberships may be compared along rows and columns.
+
+H may be a DataFrame whose index holds the names of the items (`frame` makes one): labels are then a
+Series, strengths a DataFrame, and sets hold names.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
+from odsymnmf.inputs import called, is_frame
 from odsymnmf.problem import Similarity, as_similarity, outline, weighted_product
 
 __all__ = [
     "assign_rest",
     "canonical_order",
+    "frame",
     "labels",
     "overlapping_sets",
     "settled_labels",
     "strength",
     "supporting_pairs",
+    "top_features",
 ]
 
 Rule = Literal["strength", "row", "column", "harm"]
@@ -32,7 +40,7 @@ ROUNDS = 10
 LEAST: dict[Rule, float] = {"strength": 0.2, "row": 0.5, "column": 0.15, "harm": 0.01}
 
 
-def labels(H: ArrayLike) -> NDArray[np.intp]:
+def labels(H: Any) -> Any:
     """Return argmax_l H_il for each item i, and -1 (unassigned) where its row is all zero.
 
     Parameters
@@ -42,7 +50,7 @@ def labels(H: ArrayLike) -> NDArray[np.intp]:
 
     Returns
     -------
-    ndarray of shape (n,)
+    ndarray of shape (n,), or Series if H is a DataFrame
 
     Examples
     --------
@@ -50,8 +58,9 @@ def labels(H: ArrayLike) -> NDArray[np.intp]:
     >>> labels([[0.9, 0.1], [0.2, 0.7], [0.0, 0.0]])
     array([ 0,  1, -1])
     """
-    H = _as_memberships(H)
-    return np.where(H.any(axis=1), H.argmax(axis=1), UNASSIGNED)
+    M = _as_memberships(H)
+    best = np.where(M.any(axis=1), M.argmax(axis=1), UNASSIGNED)
+    return _like(H, best)
 
 
 def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
@@ -187,7 +196,7 @@ def canonical_order(H: ArrayLike) -> NDArray[np.intp]:
     return np.lexsort((first_strong, -digits))
 
 
-def strength(H: ArrayLike) -> Array:
+def strength(H: Any) -> Any:
     """Return the share of item i's explained similarity that cluster l explains.
 
     It is H_il sum_{j != i} H_jl divided by the same summed over all clusters: a row sums to one,
@@ -200,7 +209,7 @@ def strength(H: ArrayLike) -> Array:
 
     Returns
     -------
-    ndarray of shape (n, r)
+    ndarray of shape (n, r), or DataFrame if H is one
 
     Examples
     --------
@@ -208,20 +217,20 @@ def strength(H: ArrayLike) -> Array:
     >>> strength([[1, 0], [1, 1], [0, 1], [0, 1]])
     array([[1. , 0. ], [0.33333333, 0.66666667], [0. , 1. ], [0. , 1. ]])
     """
-    H = _as_memberships(H).astype(np.float64, copy=False)
-    ties = H * np.maximum(H.sum(axis=0) - H, 0.0)
+    M = _as_memberships(H).astype(np.float64, copy=False)
+    ties = M * np.maximum(M.sum(axis=0) - M, 0.0)
     total = ties.sum(axis=1, keepdims=True)
-    return np.divide(ties, total, out=np.zeros_like(ties), where=total > 0)
+    return _like(H, np.divide(ties, total, out=np.zeros_like(ties), where=total > 0))
 
 
 def overlapping_sets(
-    H: ArrayLike,
+    H: Any,
     threshold: float | None = None,
     *,
     rule: Rule = "strength",
     A: Any = None,
     loss: Literal["l2", "l1", "mixed"] | Scales = "l2",
-) -> list[NDArray[np.intp]]:
+) -> list[Any]:
     """Return the items of every cluster; an item may be in several, or in none.
 
     Item i belongs to cluster l if H_il > 0 and, depending on the rule,
@@ -250,7 +259,8 @@ def overlapping_sets(
     Returns
     -------
     list of r arrays
-        The items of each cluster, the strongest member first.
+        The items of each cluster, the strongest member first: their numbers, or if H is a
+        DataFrame, their names (then lists).
 
     Examples
     --------
@@ -264,6 +274,7 @@ def overlapping_sets(
     >>> [items.tolist() for items in overlapping_sets(H, rule="harm", A=A)]
     [[0, 1], [2, 1]]
     """
+    names = list(H.index) if is_frame(H) else None
     H = _as_memberships(H)
     if rule not in LEAST:
         known = ", ".join(repr(name) for name in LEAST)
@@ -283,7 +294,8 @@ def overlapping_sets(
         belongs = rises > least * alone[:, None]
     belongs &= H > 0
     order = np.argsort(-H, axis=0, kind="stable")
-    return [order[belongs[order[:, l], l], l] for l in range(H.shape[1])]
+    sets = [order[belongs[order[:, l], l], l] for l in range(H.shape[1])]
+    return called(sets, names)
 
 
 def supporting_pairs(
@@ -334,6 +346,113 @@ def supporting_pairs(
     order = np.argsort(-support, kind="stable")
     order = order[support[order] > 0]
     return order, support[order]
+
+
+def frame(H: Any, names: Any = None, columns: Any = None) -> Any:
+    """Return memberships as a pandas DataFrame, one row per item and one column per cluster.
+
+    Parameters
+    ----------
+    H : array-like or scipy sparse array of shape (n, r)
+        Memberships.
+    names : sequence of n names, optional
+        The index; numbers if not given.
+    columns : sequence of r names, optional
+        0, 1, ... if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> from odsymnmf import memberships
+    >>> H = memberships.frame([[1.0, 0.0], [1.0, 0.6], [0.0, 2.5]], ["ann", "bob", "cleo"])
+    >>> memberships.labels(H).to_dict()
+    {'ann': 0, 'bob': 0, 'cleo': 1}
+    >>> memberships.overlapping_sets(H)
+    [['ann', 'bob'], ['cleo', 'bob']]
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            'a DataFrame needs pandas; install it with: pip install "odsymnmf[frames]"'
+        ) from error
+    make = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(H) else pd.DataFrame
+    values = H if sparse.issparse(H) else _as_memberships(H)
+    # Nodes may be tuples, of which pandas would make an index of several levels.
+    index = None if names is None else pd.Index(list(names), tupleize_cols=False)
+    return make(values, index=index, columns=columns)
+
+
+def top_features(
+    H: Any, X: Any, names: Sequence[Any] | None = None, n_top: int = 10
+) -> list[list[tuple[Any, float]]]:
+    """Return the features that speak most for every cluster against the others: its top words.
+
+    With p_l(t) the share of feature t in sum_i H_il X_it, and q(t) the mean of p_l(t) over the
+    clusters, feature t speaks for l by p_l(t) log(p_l(t) / q(t)): its part in the divergence of the
+    cluster from the mean one. So a word must be frequent in the cluster and rarer in the others.
+
+    Parameters
+    ----------
+    H : array-like or scipy sparse array of shape (n, r)
+        Memberships.
+    X : array-like, scipy sparse matrix or array, or DataFrame of shape (n, m)
+        Nonnegative features, for example the tf-idf weights of words, or the expression of genes.
+    names : sequence of m names, optional
+        Of the features; by default the columns of a DataFrame, else numbers.
+    n_top : int
+        At most as many for every cluster.
+
+    Returns
+    -------
+    list of r lists of (name, weight)
+        The first speaks most. Features that do not speak for the cluster are left out.
+
+    Examples
+    --------
+    >>> from odsymnmf.memberships import top_features
+    >>> X = [[4, 0, 1], [3, 0, 1], [0, 2, 1]]
+    >>> top = top_features([[1, 0], [1, 0], [0, 1]], X, ["ship", "cow", "the"])
+    >>> [[word for word, _ in words] for words in top]
+    [['ship'], ['cow', 'the']]
+    """
+    if names is None and is_frame(X):
+        names = list(X.columns)
+    X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    H = H if sparse.issparse(H) else _as_memberships(H)
+    if X.ndim != 2 or X.shape[0] != H.shape[0]:
+        raise ValueError(f"X has shape {X.shape}, but H has {H.shape[0]} rows: one row per item.")
+    m = X.shape[1]
+    if names is not None and len(names) != m:
+        raise ValueError(f"{len(names)} names were given for the {m} columns of X.")
+    if X.size and X.min() < 0:
+        raise ValueError("X has negative entries; top features need weights >= 0, such as counts.")
+    weights = H.T @ X
+    weights = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    totals = weights.sum(axis=1, keepdims=True)
+    p = np.divide(weights, totals, out=np.zeros_like(weights, dtype=np.float64), where=totals > 0)
+    q = p.mean(axis=0)
+    ratio = np.divide(p, q, out=np.ones_like(p), where=(p > 0) & (q > 0))
+    speaks = p * np.log(ratio)
+    top = []
+    for row in speaks:
+        order = np.argsort(-row, kind="stable")[:n_top]
+        top.append(
+            [(int(t) if names is None else names[t], float(row[t])) for t in order if row[t] > 0]
+        )
+    return top
+
+
+def _like(H: Any, values: Array) -> Any:
+    """Return values of the items as a Series or DataFrame, where H is a DataFrame."""
+    if not is_frame(H):
+        return values
+    if values.ndim == 2:
+        return type(H)(values, index=H.index, columns=H.columns)
+    return H.iloc[:, :0].assign(cluster=values)["cluster"]
 
 
 def _similarity_of(A: Any, H: Array) -> Similarity:

@@ -15,7 +15,7 @@ from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
-from odsymnmf.engine import starts
+from odsymnmf.engine import losses, starts
 from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
@@ -90,30 +90,43 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
     spy.__signature__ = inspect.signature(original)
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
-    options = "--loss l1 --init spectral --n-init 2 --normalize degree --upper 0.4 --restarts 1"
-    options += " --max-iter 9 --tol 0.01 --seed 5"
+    options = "--loss mixed --l1-ratio 0.3 --init spectral --n-init 2 --normalize degree"
+    options += " --upper 0.4 --zero-weight 0.1 --restarts 1 --max-iter 9 --tol 0.01 --seed 5"
+    options += " --gamma 2 --n-neighbors 4"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
         "n_clusters": 3,
-        "loss": "l1",
+        "loss": "mixed",
+        "l1_ratio": 0.3,
         "affinity": "precomputed",
         "init": "spectral",
         "n_init": 2,
         "normalize": "degree",
         "upper": 0.4,
+        "zero_weight": 0.1,
         "restarts": 1,
         "max_iter": 9,
         "tol": 0.01,
         "random_state": 5,
         "verbose": 0,
+        "gamma": 2,
+        "n_neighbors": 4,
     }
 
 
 def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
     assert command.AFFINITIES == affinity.AFFINITIES
-    assert set(command.STARTS) == set(starts.STARTS)
+    assert tuple(starts.STARTS) == command.STARTS
+    assert tuple(losses.names()) == command.LOSSES
+    assert summary.EXPLAINED.keys() == {*losses.names()}
+
+
+def test_every_option_of_the_estimator_is_there():
+    # verbose follows from the terminal and --quiet, and n_jobs is not an option yet.
+    missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
+    assert missing - {"n_jobs"} == {"verbose"}
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -124,6 +137,30 @@ def test_defaults_are_those_of_the_estimator():
             command.cluster.make_context("cluster", ["x", "-r", "1"]).params[name]
             == (expected[name])
         ), name
+
+
+@pytest.mark.parametrize("loss", command.LOSSES)
+def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
+    result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert f"% of the {summary.EXPLAINED[loss]}" in result.stdout
+
+
+def test_an_empty_cell_is_an_unknown_pair(tmp_path):
+    """Two triangles, of which one pair is not known: with it or without, they are found."""
+    table = [["", *"abcdef"]]
+    for i, name in enumerate("abcdef"):
+        table.append([name, *(str(int(i // 3 == j // 3 and i != j)) for j in range(6))])
+    table[1][2] = table[2][1] = ""
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(",".join(row) for row in table), encoding="utf-8")
+    result = run("cluster", path, "-r", 2, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "1 pair is unknown" in result.stderr
+    assert "100.0 % of the squared similarities" in result.stdout
+    labels = [row[1] for row in rows(tmp_path / "run" / "labels.csv")[1:]]
+    assert len({*labels[:3]}) == len({*labels[3:]}) == 1
+    assert labels[0] != labels[3]
 
 
 @pytest.mark.parametrize("affinity", ["cosine", "rbf", "nearest_neighbors"])
@@ -199,7 +236,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold no words of two or more letters, and will be in no cluster: "
+    note = "4 texts hold none of the words that count, and will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
@@ -263,9 +300,11 @@ def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path
     topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
     original = summary.Outcome.__init__
     more = {"topics": topics}
-    monkeypatch.setattr(
-        summary.Outcome, "__init__", lambda self, *arguments: original(self, *arguments, **more)
-    )
+
+    def init(self, *arguments, **known):
+        original(self, *arguments, **{**known, **more})
+
+    monkeypatch.setattr(summary.Outcome, "__init__", init)
     result = run("cluster", edges, "-r", "2-4", "-o", tmp_path / "run")
     assert "0        8      ship, sail?" in result.stdout
     assert rows(tmp_path / "run" / "topics.csv")[1:] == [

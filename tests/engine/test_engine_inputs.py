@@ -258,7 +258,7 @@ WRONG_OPTIONS = [
     ({"loss": 2}, r"loss=2 is not known"),
     ({"diagonal": "yes"}, r"diagonal='yes' is not known; use \"ignore\" or \"fit\""),
     ({"diagonal": None}, r"diagonal=None is not known"),
-    ({"init": "best"}, r"init='best' is not known; use 'greedy', .*'zero' or an array"),
+    ({"init": "best"}, r"init='best' is not known; use 'greedy', .*'mixed' or an array"),
     ({"init": None}, r"init has shape \(\); it must be \(n, r\) = \(20, 2\)"),
     ({"init": np.ones((20, 3))}, r"init has shape \(20, 3\); it must be \(n, r\) = \(20, 2\)"),
     ({"init": np.ones(20)}, r"init has shape \(20,\)"),

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import ClusterCount, FilePath, Number, OrAuto
+from odsymnmf.cli.options import ClusterCount, FilePath, Number, OrAuto, jobs
+from odsymnmf.cli.words import Words, read_words, text_options
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
+# These are the library's, which is too heavy to be imported for a help text; a test compares.
+LOSSES = ("l2", "l1", "mixed", "robust")
 STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
-# Those of odsymnmf.io, which is too heavy to be imported for a help text; a test compares.
 FORMATS = (
     *("edges", "adjlist", "table", "mtx", "npy", "npz"),
     *("parquet", "graphml", "gexf", "gml", "pajek", "cluto"),
@@ -35,7 +37,16 @@ INTERRUPTED = 130
     help="Number of clusters; 2-30 chooses among these, auto finds it.",
 )
 @click.option(
-    "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
+    "--loss",
+    type=click.Choice(LOSSES),
+    default="l2",
+    help="Squared errors, absolute errors, both in the ratio of --l1-ratio, or the larger of both.",
+)
+@click.option(
+    "--l1-ratio",
+    type=Number(0, 1),
+    default=0.5,
+    help="Share of absolute errors, with --loss mixed.",
 )
 @click.option(
     "--affinity",
@@ -43,6 +54,18 @@ INTERRUPTED = 130
     show_default="precomputed, with --text cosine",
     help="precomputed: INPUT holds similarities or links. Else it holds features, one row per "
     "item, to be compared so.",
+)
+@click.option(
+    "--n-neighbors",
+    type=click.IntRange(1),
+    default=10,
+    help="Neighbours of each item, with --affinity nearest_neighbors.",
+)
+@click.option(
+    "--gamma",
+    type=Number(0),
+    show_default="1 / number of features",
+    help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
 )
 @click.option(
     "--init", type=click.Choice(["auto", *STARTS]), default="auto", help="The first start."
@@ -57,7 +80,8 @@ INTERRUPTED = 130
     "--normalize",
     type=OrAuto(click.Choice(["degree"]), "[auto|degree|none]"),
     default="auto",
-    help="Divide each link by the root of what its two items have in all.",
+    help="Divide each similarity by the square root of the product of the degrees of its two "
+    "items: for graphs.",
 )
 @click.option(
     "--upper",
@@ -66,19 +90,37 @@ INTERRUPTED = 130
     help="Upper bound on memberships.",
 )
 @click.option(
+    "--zero-weight",
+    type=Number(0),
+    default=1.0,
+    help="What a pair weighs that INPUT does not list; less than 1 leaves fewer items unassigned.",
+)
+@click.option(
     "--restarts",
     type=click.IntRange(0),
-    show_default="0 for l2, 10 for l1",
-    help="Most rounds that build clusters anew.",
+    show_default="10 for l1 and mixed, else 0",
+    help="Maximum number of rounds in which clusters are rebuilt.",
 )
-@click.option("--max-iter", type=click.IntRange(0), default=200, help="Most sweeps of a start.")
-@click.option("--tol", type=Number(0), default=1e-4, help="Stop when less than this moves.")
+@click.option(
+    "--max-iter",
+    type=click.IntRange(0),
+    default=200,
+    help="Maximum number of iterations of a start.",
+)
+@click.option("--tol", type=Number(0), default=1e-4, help="Tolerance for stopping.")
+@click.option(
+    "--n-jobs",
+    type=int,
+    callback=jobs,
+    show_default="one thread, row by row",
+    help="Threads, -1 for all cores; the result is the same for every number.",
+)
 @click.option(
     "--seed",
     "random_state",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
-    help="Seed of all that is random.",
+    help="Random seed.",
 )
 @click.option(
     "--format", type=click.Choice(FORMATS), help="Format of INPUT, if it is not recognised."
@@ -86,9 +128,9 @@ INTERRUPTED = 130
 @click.option(
     "--symmetrize",
     type=click.Choice(["max", "mean", "sum"]),
-    help="Make one link of i to j and j to i, where they differ.",
+    help="How to combine i to j and j to i, where they differ.",
 )
-@click.option("--text", is_flag=True, help="INPUT is a folder, or several files, of plain text.")
+@text_options
 @click.option(
     "-o",
     "--output",
@@ -106,7 +148,6 @@ def cluster(
     inputs: tuple[str, ...],
     format: str | None,
     symmetrize: str | None,
-    text: bool,
     output: Path | None,
     force: bool,
     quiet: bool,
@@ -115,16 +156,20 @@ def cluster(
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, GraphML, GML or
-    CLUTO, or with --text a folder of texts. The results are tables (labels.csv, membership.csv),
-    run.json and, to be opened in a browser, report.html.
+    CLUTO, or with --text texts. The results are tables (labels.csv, membership.csv; for texts also
+    topics.csv, the top words), run.json and, to be opened in a browser, report.html.
 
     \b
     a graph     odsymnmf cluster graph.csv -r 8
     documents   odsymnmf cluster letters/ -r auto --text
+    one column  odsymnmf cluster reviews.csv -r 12 --text-column review
     """
+    words = Words.of(parameters)
+    text = words is not None
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
-    if parameters["init"] == "l2" and parameters["loss"] != "l1":
-        raise click.UsageError("--init l2 is a start for --loss l1; leave it out")
+    if parameters["init"] == parameters["loss"]:
+        start = parameters["init"]
+        raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
     folder = output or Path(_default_name(inputs[0]))
 
     from odsymnmf.cli.fit import finishing, fit, read_items
@@ -138,9 +183,13 @@ def cluster(
     check_folder(folder, force=force)  # before the work, not after
     features = parameters["affinity"] != "precomputed"
     begun = time.perf_counter()
-    items, fingerprint = read_items(
-        inputs, text=text, format=format, features=features, symmetrize=symmetrize
-    )
+    used = None
+    if words is None:
+        items, fingerprint = read_items(
+            inputs[0], format=format, features=features, symmetrize=symmetrize
+        )
+    else:
+        items, fingerprint, used = read_words(inputs, words)
     read = time.perf_counter() - begun
     for note in notes(items, parameters["n_clusters"]):
         say(f"note: {note}")
@@ -150,7 +199,18 @@ def cluster(
     begun = time.perf_counter()
     model, interrupted = fit(items.matrix, parameters, verbose=_verbose(quiet))
     seconds = {"read": read, "fit": time.perf_counter() - begun}
-    outcome = Outcome(inputs, items, fingerprint, parameters, model, interrupted, seconds)
+    topics = None if words is None else _topics(model, items)
+    outcome = Outcome(
+        inputs,
+        items,
+        fingerprint,
+        parameters,
+        model,
+        interrupted,
+        seconds,
+        topics=topics,
+        words=used,
+    )
     with finishing(interrupted, say) as pressed:
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
@@ -164,6 +224,13 @@ def cluster(
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
         ctx.exit(INTERRUPTED)
+
+
+def _topics(model: Any, items: Any) -> Any:
+    """Return the top words of every cluster."""
+    from odsymnmf.memberships import top_features
+
+    return top_features(model.membership_, items.matrix, items.features)
 
 
 def _print(text: str, folder: Path) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     ParamType = click.ParamType
 
-__all__ = ["ClusterCount", "FilePath", "Number", "OrAuto"]
+__all__ = ["ClusterCount", "FilePath", "Number", "OrAuto", "Share", "jobs"]
 
 
 class FilePath(click.Path):
@@ -36,6 +36,34 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
+
+
+class Share(click.types.StringParamType):
+    """A number of texts (2), or a share of them (0.5, 1.0), as scikit-learn takes them."""
+
+    name = "number or share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return an int or a float."""
+        if not isinstance(value, str):
+            return value
+        if value.isdecimal() and int(value) >= 1:
+            return int(value)
+        try:
+            share = float(value)
+        except ValueError:
+            share = math.nan
+        if value.isdecimal() or not 0 <= share <= 1:
+            wanted = "neither a number of texts (1, 2, ...) nor a share (0.0 to 1.0)"
+            self.fail(f"{value!r} is {wanted}", param, ctx)
+        return share
+
+
+def jobs(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    """Return a number of threads that is not zero."""
+    if value == 0:
+        raise click.BadParameter("0 threads can do nothing; -1 stands for all cores", ctx, param)
+    return value
 
 
 class ClusterCount(ParamType):

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 # How many clusters, and members of each, are shown on the terminal; the page shows all.
 CLUSTERS, MEMBERS, WORDS = 20, 5, 8
+# What the share that is explained is a share of.
+EXPLAINED = {
+    "l2": "squared similarities",
+    "l1": "absolute similarities",
+    "mixed": "similarities, absolute and squared",
+    "robust": "similarities, absolute or squared, whichever is less",
+}
 # Numbers may begin so; anything else that does, a spreadsheet takes for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
@@ -41,6 +48,7 @@ class Outcome:
     interrupted: bool
     seconds: dict[str, float]
     topics: "Topics | None" = None
+    words: Mapping[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -104,7 +112,8 @@ class Outcome:
 
         A = self.model.similarity_
         try:
-            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+            options = {name: self.parameters[name] for name in ("loss", "l1_ratio")}
+            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), **options)
         except MemoryError:  # the result is worth more than this number
             return None
         return 1 - self.model.objective_ / nothing if nothing > 0 else None
@@ -114,8 +123,7 @@ class Outcome:
         """How good the fit is, in words."""
         if self.explained is None:
             return "not known: all similarities are zero, or there was too little memory"
-        of = "squared" if self.parameters["loss"] == "l2" else "absolute"
-        return f"{100 * self.explained:.1f} % of the {of} similarities"
+        return f"{100 * self.explained:.1f} % of the {EXPLAINED[self.parameters['loss']]}"
 
     @property
     def end(self) -> str:
@@ -218,9 +226,12 @@ def facts(outcome: Outcome) -> dict[str, str]:
         found["linked pairs"] = f"{A.stored:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
     found["explained"] = outcome.fit
-    for name in ("loss", "affinity", "normalize", "upper", "init", "n_init", "restarts"):
+    shown = ("loss", "affinity", "normalize", "upper", "zero_weight", "init", "n_init", "restarts")
+    for name in shown:
         if p[name] is not None:
             found[name] = str(p[name])
+    for name, value in (outcome.words or {}).items():
+        found[name] = str(value)
     found["seed"] = str(p["random_state"])
     found["time"] = (
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
@@ -246,6 +257,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "notes": list(items.notes),
         },
         "parameters": outcome.parameters,
+        **({} if outcome.words is None else {"words": dict(outcome.words)}),
         "settings": model.settings_,
         "choice": _choice(model),
         "fit": {

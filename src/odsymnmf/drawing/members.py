@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[Any]
+from odsymnmf.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ again. It asks the loss for steps and knows neither the loss nor the problem.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.restarts import order, rebuild
+from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.problem import degrees
 from odsymnmf.signals import held
 
@@ -21,6 +23,10 @@ Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 # A sweep that lowers the objective by a smaller fraction leaves the word to restarts: l1 may creep
 # for hundreds of sweeps around a column that is out of place.
 STALL = 1e-2
+# What the objective may differ by from what the decreases add up to: more is not rounding.
+DRIFT = 1e-6
+# Multiply-adds of an objective that is worth waiting for after Ctrl-C.
+LONG = 2**28
 
 
 @dataclass(frozen=True)
@@ -28,15 +34,18 @@ class Sweep:
     """What a callback sees after a sweep. H is the run's own: copy it to keep it.
 
     After a column has been tried anew, ``column`` says which; after a sweep it is None.
+    ``violation`` is what the tolerance is compared with, as of the last sweep.
     """
 
     n_iter: int
     objective: float
     H: Array
     column: int | None = None
+    violation: float = 1.0
 
 
 Callback = Callable[[Sweep], Any]
+Keep = Callable[["Run"], None]
 
 
 @dataclass
@@ -64,6 +73,8 @@ class State:
         A column j is tried only while the objective is below below[j].
     objective : float or None
         f(H), once somebody has asked for it.
+    audits : list of (int, float)
+        After how many decreases the objective was not what they had led to, and what it was.
     """
 
     H: Array
@@ -80,10 +91,14 @@ class State:
     objective: float | None = None
     converged: bool = False
     stalled: bool = False
+    audits: list[tuple[int, float]] = field(default_factory=list)
 
 
 class Run:
-    """A fit under way."""
+    """A fit under way; its sweeps go row by row, or in rounds if it is given these.
+
+    ``keep`` is called after every step, when H and sums are whole.
+    """
 
     def __init__(
         self,
@@ -94,37 +109,80 @@ class Run:
         tol: float = 1e-4,
         rounds: int = 0,
         callback: Callback | None = None,
+        keep: Keep | None = None,
+        sweeps: Rounds | None = None,
     ):
-        self.loss = loss
-        self.max_iter, self.tol, self.callback = max_iter, tol, callback
+        self.loss, self.sweeps = loss, sweeps
+        self.max_iter, self.tol, self.callback, self.keep = max_iter, tol, callback, keep
         self.rounds = rounds if max_iter > 0 else 0
         self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
         self.status: Status = "max_iter"
+        self.history: Array = np.empty(0)
+        self.mix: dict[str, float] | None = None
         self._sums: Any = None
-        self._degrees: Array | None = None
         self._stopped = False
+        self._violation = 1.0
+
+    def resume(self, state: State, sums: dict[str, Array] | None) -> None:
+        """Go on from where another run was after a step; ``sums`` is what its sums held."""
+        self.state = state
+        if sums is not None:
+            self._sums = self.loss.sums(state.H)
+            mine = self._sums.state()
+            if {k: a.shape for k, a in mine.items()} != {k: a.shape for k, a in sums.items()}:
+                raise ValueError("the sums of the run are not those of this problem")
+            self._sums.load(sums)
+
+    def sums(self) -> dict[str, Array] | None:
+        """Return what the sums hold, None before the first step."""
+        return None if self._sums is None else self._sums.state()
 
     def complete(self) -> Array:
-        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step."""
-        state = self.state
+        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step.
+
+        A second Ctrl-C, which comes before this is done, is passed on.
+        """
         try:
+            self._keep()
             while not self._stopped and self._step():
-                pass
-            if state.converged:
+                self._keep()
+            if self.state.converged:
                 self.status = "converged"
             elif self._stopped:
                 self.status = "stopped"
+            self._finish()
         except KeyboardInterrupt:
             self.status = "interrupted"
-        if state.n_iter > 0:
-            self.loss.tidy(state.complete)
-        return state.complete
+            self._finish(at_once=True)
+        return self.state.complete
 
-    def history(self) -> Array:
-        """Return the objective at the start and after every step, computed anew at the end."""
-        # From the end, back to the start: nothing cancels.
-        above = np.cumsum([0.0, *reversed(self.state.decreases)])[::-1]
-        return self.loss.objective(self.state.complete) + above
+    def _keep(self) -> None:
+        if self.keep is not None:
+            self.keep(self)
+
+    def _finish(self, at_once: bool = False) -> None:
+        """Make the result of the last complete step; ``at_once``: nobody wants to wait for it."""
+        state = self.state
+        if state.n_iter > 0:
+            with held():
+                self.loss.tidy(state.complete)
+        long = state.H.shape[1] * (self.loss.A.stored or self.loss.A.n**2 // 2) > LONG
+        known = state.objective if at_once and long else None
+        self.history = self._history(
+            self.loss.objective(state.complete) if known is None else known
+        )
+        self.mix = self.loss.mix(state.complete)
+
+    def _history(self, end: float) -> Array:
+        """Return the objective at the start and after every step, given that at the end."""
+        state = self.state
+        pieces, start = [], 0
+        for stop, value in [*state.audits, (len(state.decreases), end)]:
+            # From the end, back to the start: nothing cancels.
+            above = np.cumsum([0.0, *reversed(state.decreases[start:stop])])[:0:-1]
+            pieces.append(value + above)
+            start = stop
+        return np.concatenate([*pieces, [end]])
 
     @property
     def objective(self) -> float:
@@ -148,7 +206,9 @@ class Run:
         if state.fresh % loss.refresh == 0:
             loss.tidy(state.H)
             self._refresh()
-        decrease, violation = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
+        decrease, violation = loss.sweep(
+            state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps
+        )
         with held():  # Ctrl-C finds the sweep either recorded or not begun
             state.complete[:] = state.H
             state.n_iter += 1
@@ -158,6 +218,7 @@ class Run:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
+        self._violation = float(violation)
         self._report()
         if state.round < self.rounds:
             state.stalled = decrease <= STALL * self.objective
@@ -172,8 +233,7 @@ class Run:
         if state.round >= self.rounds or self.loss.A.largest <= 0:
             return False
         self._refresh()
-        if self._degrees is None:
-            self._degrees = degrees(self.loss.A)
+        self._audit()
         state.round += 1
         state.queue, state.accepted = order(state.H), len(state.restarts)
         return True
@@ -186,8 +246,8 @@ class Run:
         """
         state = self.state
         assert state.queue is not None
-        assert self._degrees is not None
         if not state.queue:
+            self._audit()
             state.queue, state.stalled = None, False
             if len(state.restarts) == state.accepted:
                 state.round = self.rounds  # nothing moved: this round was the last
@@ -212,6 +272,18 @@ class Run:
             state.restarts.append(len(state.decreases))
             state.converged = False
 
+    @cached_property
+    def _degrees(self) -> Array:
+        return degrees(self.loss.A)
+
+    def _audit(self) -> None:
+        """Compare the objective with what the decreases have led to; history shows the truth."""
+        state = self.state
+        true, claimed = self.loss.objective(state.H), self.objective
+        if abs(true - claimed) > DRIFT * (true + claimed + sum(state.decreases)):
+            state.audits.append((len(state.decreases), true))
+        state.objective = true
+
     def _record(self, decrease: float) -> None:
         self.state.decreases.append(decrease)
         if self.state.objective is not None:
@@ -220,7 +292,8 @@ class Run:
     def _report(self, column: int | None = None) -> None:
         """Show the callback where the run is; it may say stop."""
         if self.callback is not None:
-            state = Sweep(self.state.n_iter, self.objective, _locked(self.state.H), column)
+            H = _locked(self.state.H)
+            state = Sweep(self.state.n_iter, self.objective, H, column, self._violation)
             self._stopped = bool(self.callback(state))
 
 

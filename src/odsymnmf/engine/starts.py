@@ -17,6 +17,7 @@ from odsymnmf.engine.losses import Loss, make_loss
 from odsymnmf.engine.run import Run
 from odsymnmf.problem import Similarity, degrees, explained, weighted_product
 from odsymnmf.random_state import RandomSource
+from odsymnmf.signals import check
 
 # Of the eigenvectors: with 1e-2, graphs in many pieces lose (cora 0.06 of NMI).
 ACCURACY = 1e-3
@@ -104,11 +105,12 @@ def leading_eigenvectors(A: Similarity, r: int) -> Array:
         return np.eye(A.n, r, dtype=A.dtype)
     # Single precision is enough, and a fifth faster; |A| brings the eigenvalues within it.
     size = np.sqrt(A.energy)
-    operator = LinearOperator(
-        (A.n, A.n),
-        matvec=lambda v: weighted_product(A, (v / size).astype(A.dtype)),
-        dtype=np.float32,
-    )
+
+    def multiply(v: Array) -> Array:
+        check()
+        return weighted_product(A, (v / size).astype(A.dtype))
+
+    operator = LinearOperator((A.n, A.n), matvec=multiply, dtype=np.float32)
     rng = np.random.default_rng(0)
     start = rng.uniform(size=A.n).astype(np.float32)
     # Where A has few eigenvalues, scipy goes on with random vectors: from 1.17 on, seeded ones.
@@ -163,7 +165,11 @@ def _fit_of(name: str) -> Callable[[Loss, int, RandomSource], Array]:
                 'be fitted; use init="greedy".'
             )
         other = make_loss(name, loss.A, loss.upper)
-        return Run(other, greedy(other, r)).complete()
+        run = Run(other, greedy(other, r))
+        H = run.complete()
+        if run.status == "interrupted":  # half a start is none
+            raise KeyboardInterrupt
+        return H
 
     return start
 

@@ -62,6 +62,50 @@ class Affinities:
         S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
         return S if self.scaling is None else _scaled_by_degree(S, self.scaling)
 
+    def taken_apart(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what new items need of the fitted ones, as JSON and as arrays."""
+        header: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
+        if self.scaling is not None:
+            arrays["roots"] = self.scaling.roots
+            header |= {"more": self.scaling.more, "absolute": self.scaling.absolute}
+        if self.affinity == "nearest_neighbors":
+            header["n_neighbors"] = int(self.reference.n_neighbors)
+            arrays["reference"] = self.reference._fit_X
+        elif self.reference is not None:
+            arrays["reference"] = self.reference
+        return header, arrays
+
+    @classmethod
+    def put_together(
+        cls, estimator: Any, header: dict[str, Any], arrays: dict[str, Any], n: int
+    ) -> "Affinities":
+        """Return what was taken apart, without the similarities; ValueError if it is unsound."""
+        made = cls.__new__(cls)
+        made.affinity, made.gamma = estimator.affinity, estimator.gamma
+        made.reference, roots = arrays.get("reference"), arrays.get("roots")
+        if made.affinity not in AFFINITIES or (made.affinity == "precomputed") != (
+            made.reference is None
+        ):
+            raise ValueError("its affinity does not fit its data")
+        shape = (n, estimator.n_features_in_)
+        if made.reference is not None:
+            values = made.reference.data if sparse.issparse(made.reference) else made.reference
+            if made.reference.shape != shape or values.dtype not in (np.float32, np.float64):
+                raise ValueError("its data are not those of its items")
+            if not np.isfinite(values).all():
+                raise ValueError("its data hold infinite values")
+        elif shape[1] != n:
+            raise ValueError("its items are not those of its similarities")
+        made.scaling = None if roots is None else _stored_scaling(roots, header, n)
+        if made.affinity == "nearest_neighbors":
+            most = header["n_neighbors"]
+            if type(most) is not int or not 1 <= most < n:
+                raise ValueError("its number of neighbours is none")
+            neighbours = NearestNeighbors(n_neighbors=most, n_jobs=estimator.n_jobs)
+            made.reference = neighbours.fit(made.reference)
+        return made
+
     def _of_items(self, estimator: Any, X: Any) -> Any:
         if self.affinity == "precomputed":
             return X
@@ -82,6 +126,15 @@ class Affinities:
         if callable(self.affinity):
             return self.affinity(X, Y)
         return rbf_kernel(X, Y, gamma=self.gamma)
+
+
+def _stored_scaling(roots: Any, header: dict[str, Any], n: int) -> Scaling:
+    """Return a scaling that was taken apart; ValueError if it is unsound."""
+    more, absolute = header["more"], header["absolute"]
+    sound = not sparse.issparse(roots) and roots.shape == (n,) and roots.dtype.kind == "f"
+    if not sound or type(more) is not float or not more >= 0 or type(absolute) is not bool:
+        raise ValueError("its degrees are not those of its items")
+    return Scaling(roots, more, absolute)
 
 
 def _scaled_by_degree(S: Any, scaling: Scaling) -> Any:

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from odsymnmf.arrays import blocks
 from odsymnmf.estimators.scoring import foretold
+from odsymnmf.inputs import called
 from odsymnmf.memberships import Rule, overlapping_sets
 from odsymnmf.options import bound
 from odsymnmf.problem import without_diagonal_entries
@@ -25,7 +25,8 @@ class JudgingMixin:
     zero_weight: float
     _affinities: Any
     _scales: Any
-    _settings: Any
+    settings_: Any
+    item_names_: Any
     _validated: Any
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -53,7 +54,7 @@ class JudgingMixin:
         if self._affinities.affinity == "precomputed":
             X = _without_own(X, len(H))
         X = self._validated(X, reset=False)
-        rest = self._scales, bound(self._settings.upper), self.zero_weight
+        rest = self._scales, bound(self.settings_["upper"]), self.zero_weight
         pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(H)))
         parts = [foretold(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
         loss, alone = np.sum(parts, axis=0)
@@ -61,7 +62,7 @@ class JudgingMixin:
 
     def overlapping_sets(
         self, threshold: float | None = None, *, rule: Rule = "strength"
-    ) -> list[NDArray[np.intp]]:
+    ) -> list[Any]:
         """Return the items of every cluster; an item may be in several, or in none.
 
         Parameters
@@ -71,13 +72,22 @@ class JudgingMixin:
 
         Returns
         -------
-        list of n_clusters arrays
-            The items of each cluster, the strongest member first.
+        list of n_clusters lists or arrays
+            Lists of the names of the members, the strongest first; arrays of their numbers if the
+            items have no names.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from odsymnmf import ODSymNMF
+        >>> G = nx.Graph([("ann", "bob"), ("bob", "cleo"), ("ann", "cleo"), ("cleo", "dan")])
+        >>> ODSymNMF(n_clusters=2, loss="l1").fit(G).overlapping_sets()
+        [['ann', 'bob', 'cleo'], ['cleo', 'dan']]
         """
         check_is_fitted(self)
-        return overlapping_sets(
-            self.membership_, threshold, rule=rule, A=self.similarity_, loss=self._scales
-        )
+        A = getattr(self, "similarity_", None)  # a model that was loaded may come without
+        sets = overlapping_sets(self.membership_, threshold, rule=rule, A=A, loss=self._scales)
+        return called(sets, self.item_names_)
 
 
 def _without_own(X: Any, n: int) -> Any:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +16,6 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import Array, blocks
@@ -27,11 +27,21 @@ from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.estimators.auto import hint, number_of_clusters
 from odsymnmf.estimators.judging import JudgingMixin
-from odsymnmf.factorization import Factorization, LossName, factorize, warn_unconverged
+from odsymnmf.estimators.named import NamedItems
+from odsymnmf.estimators.side_by_side import run_all
+from odsymnmf.factorization import (
+    Factorization,
+    InterruptedWarning,
+    LossName,
+    factorize,
+    warn_interrupted,
+    warn_unconverged,
+)
+from odsymnmf.inputs import weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
-from odsymnmf.options import bound, whole_number
-from odsymnmf.problem import Similarity, refuse_other_kinds
+from odsymnmf.options import bound, threads, whole_number
+from odsymnmf.problem import Similarity
 from odsymnmf.random_state import RandomState, as_random
 
 # Similarities of new items that are held at a time.
@@ -39,6 +49,7 @@ BLOCK_ENTRIES = 2**22
 
 
 class ODSymNMF(
+    NamedItems,
     CallbackSupportMixin,
     JudgingMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -108,9 +119,18 @@ class ODSymNMF(
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
+        bit. None sweeps row by row, in one thread: another way to a result as good.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the fit is written down now and then, and from which it goes on if it was
+        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
+        with .1, .2, ... after the name. They are yours to remove.
+    checkpoint_every : float, default=60.0
+        Least seconds between two writes of a start.
     verbose : int, default=0
         1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
         and then, for logs.
@@ -147,9 +167,12 @@ class ODSymNMF(
     n_iter_ : int
         Number of sweeps of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended.
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool
         Whether the best start reached ``tol``.
+    item_names_ : list or None
+        What the items are called: the nodes of a graph, the index of a DataFrame, the
+        ``obs_names`` of AnnData. None if X has no names.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -204,6 +227,8 @@ class ODSymNMF(
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -222,6 +247,8 @@ class ODSymNMF(
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.verbose = verbose
 
     @with_callbacks
@@ -232,7 +259,9 @@ class ODSymNMF(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_samples) or (n_samples, n_features)
             Symmetric similarities if ``affinity="precomputed"``, else one row of features per item.
-            NaN off the diagonal of similarities is an unknown pair, which is left out.
+            NaN off the diagonal of similarities is an unknown pair, which is left out. Similarities
+            may also be a networkx or igraph graph, a DataFrame or AnnData, as
+            `odsymnmf.inputs.similarities` explains; the names of the items are kept.
         y : Ignored
             Not used, present for API consistency by convention.
         weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
@@ -244,8 +273,9 @@ class ODSymNMF(
         self
         """
         self._check_options()
+        X, names = self._named(X)
         X = self._validated(X, reset=True)
-        self._affinities = Affinities(self, X, weights)
+        self._affinities = Affinities(self, X, weights_for(weights, names))
         raw, seen = self._affinities.similarity, self._affinities.seen
         self.n_clusters_ = number_of_clusters(self, raw)
         settings = decide(
@@ -258,26 +288,27 @@ class ODSymNMF(
             seen=seen,
         )
         A = self._affinities.normalized(settings)
-        self._settings = settings
+        self.settings_ = settings.as_dict()
         # Callbacks may ask a fit under way for new items.
         measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
         self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
         reconstruct = partial(self._fitted, raw=raw, settings=settings)
-        best = self._best_of(A, settings, starts, reconstruct)
+        best, interrupted = self._best_of(A, settings, starts, reconstruct)
         for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
-        self.settings_ = settings.as_dict() | hint(raw, seen, self.loss, self.labels_)
+        self.settings_ |= hint(raw, seen, self.loss, self.labels_)
         self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective
         self.history_ = best.history
         self.n_iter_ = best.n_iter
-        self.status_ = best.status
+        self.status_ = "interrupted" if interrupted else best.status
         self.converged_ = best.converged
         self.mix_ = best.mix
         self._scales = best.scales
         self.restarts_ = best.restarts
+        self.item_names_ = names
         starts.end()
         return self
 
@@ -325,7 +356,7 @@ class ODSymNMF(
             partial(
                 solve_rows,
                 scales=self._scales,
-                upper=bound(self._settings.upper),
+                upper=bound(self.settings_["upper"]),
                 zero_weight=self.zero_weight,
             ),
         )
@@ -346,6 +377,43 @@ class ODSymNMF(
             -1 for an item that belongs to no cluster.
         """
         return labels(self.predict_membership(X))
+
+    def save(
+        self, path: str | Path, *, similarities: bool = False, names: list[str] | None = None
+    ) -> None:
+        """Write the fitted model into one file, which `odsymnmf.load` reads.
+
+        The file holds the parameters, the memberships and what `predict` needs; it is complete or
+        not there, and reading it runs no code. A generator as ``random_state`` is left out.
+
+        Parameters
+        ----------
+        path : path
+            A regular file there is replaced.
+        similarities : bool, default=False
+            Whether ``similarity_`` is written, too: what was fitted, which may be large.
+        names : list of str, default=None
+            The names of the fitted items, kept as ``item_names_``.
+
+        Raises
+        ------
+        ValueError
+            If ``affinity`` is a callable: the file would have to hold code.
+        OSError
+            If it cannot be written.
+        """
+        from odsymnmf.estimators.saving import save
+
+        check_is_fitted(self)
+        if similarities and not hasattr(self, "similarity_"):
+            raise ValueError(
+                "the model was loaded without its similarities, so they cannot be saved; leave "
+                "similarities=True out."
+            )
+        save(self, path, similarities=similarities, names=names or self._known_names())
+
+    def _known_names(self) -> list[str] | None:
+        return getattr(self, "item_names_", None)
 
     @property
     def _n_features_out(self) -> int:
@@ -370,13 +438,17 @@ class ODSymNMF(
         limits = {"n_init": 1, "max_iter": 0, "n_neighbors": 1}
         for name, least in limits.items():
             whole_number(name, getattr(self, name), least)
+        if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
+            raise ValueError(
+                "a checkpoint of several starts needs random_state, an int: without it, the starts "
+                "would be others when the fit goes on."
+            )
 
     def _validated(self, X: Any, reset: bool) -> Any:
         # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
         # ones may be unknown.
         finite: Any = True
         if self._precomputed:
-            refuse_other_kinds(X)
             finite = "allow-nan" if not reset else False
         X = validate_data(
             self,
@@ -396,16 +468,23 @@ class ODSymNMF(
 
     def _best_of(
         self, A: Similarity, settings: Settings, starts: Starts, reconstruct: Any
-    ) -> Factorization:
-        """Run all starts; of those with the lowest objective, return the first."""
+    ) -> tuple[Factorization, bool]:
+        """Run all starts; of those with the lowest objective, return the first.
+
+        And whether Ctrl-C was pressed.
+        """
         # Drawn before anything runs, so that n_jobs changes nothing.
         draws = as_random(self.random_state).uniform(size=self.n_init - 1)
         inits = [settings.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
+        # Starts first; the threads that these leave over share their sweeps.
+        jobs = threads(self.n_jobs)
+        together = min(jobs or 1, self.n_init)
+        each = None if jobs is None else jobs // together
         title = type(self).__name__
         interrupted = False
         found: list[Factorization | None] = [None] * self.n_init
-        with progress(title, self.n_init * self.max_iter, self.verbose) as show:
+        with progress(title, self.max_iter, self.verbose, self.n_init, self.tol) as show:
 
             def run(start: int) -> None:
                 nonlocal interrupted
@@ -413,7 +492,7 @@ class ODSymNMF(
                     return
 
                 def callback(sweep: Sweep) -> bool:
-                    show(sweep)
+                    show(sweep, start)
                     return after(sweep)
 
                 with starts.watch(start, reconstruct) as after:
@@ -428,29 +507,40 @@ class ODSymNMF(
                         tol=self.tol,
                         upper=settings.upper,
                         restarts=self.restarts,
+                        n_jobs=each,
                         random_state=seeds[start],
                         callback=callback,
+                        checkpoint=self._checkpoint_of(start),
+                        checkpoint_every=self.checkpoint_every,
                     )
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= f.status == "interrupted"
                 found[start] = f
+                show(None, start)
 
             # Where starts share the cores, BLAS should not ask for them too.
-            alone = self.n_jobs in (None, 1)
-            with nullcontext() if alone else one_thread(), warnings.catch_warnings():
+            with nullcontext() if together == 1 else one_thread(), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", InterruptedWarning)
                 try:
-                    Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                        delayed(run)(start) for start in range(self.n_init)
-                    )
-                except KeyboardInterrupt:  # before the first sweep of a start
-                    if all(f is None for f in found):
+                    run_all(run, self.n_init, together)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    if all(f is None for f in found):  # before the first sweep of a start
                         raise
         best = min((f for f in found if f is not None), key=lambda f: f.objective)
-        if best.status == "max_iter" and self.max_iter > 0:
+        if interrupted:
+            warn_interrupted(best.n_iter, stacklevel=4)
+        elif best.status == "max_iter" and self.max_iter > 0:
             warn_unconverged(self.tol, self.max_iter, stacklevel=4)
-        return best
+        return best, interrupted
+
+    def _checkpoint_of(self, start: int) -> str | None:
+        """Return where a start is written down: the first at the path, the others beside it."""
+        if self.checkpoint is None:
+            return None
+        return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
 
     def _fitted(self, H: Array, raw: Similarity, settings: Settings) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""

@@ -1,6 +1,7 @@
 """The paper's baseline: clustering with self-similarities."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from odsymnmf.estimators.affinity import Affinity
@@ -66,9 +67,18 @@ class SymNMF(ODSymNMF):
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
+        bit. None sweeps row by row, in one thread: another way to a result as good.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the fit is written down now and then, and from which it goes on if it was
+        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
+        with .1, .2, ... after the name. They are yours to remove.
+    checkpoint_every : float, default=60.0
+        Least seconds between two writes of a start.
     verbose : int, default=0
         1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
         and then, for logs.
@@ -103,7 +113,7 @@ class SymNMF(ODSymNMF):
     n_iter_ : int
         Number of sweeps of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended.
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool
         Whether the best start reached ``tol``.
     n_features_in_ : int
@@ -143,6 +153,8 @@ class SymNMF(ODSymNMF):
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         verbose: int = 0,
     ):
         super().__init__(
@@ -160,5 +172,7 @@ class SymNMF(ODSymNMF):
             n_neighbors=n_neighbors,
             n_jobs=n_jobs,
             random_state=random_state,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
             verbose=verbose,
         )

@@ -12,14 +12,19 @@ from odsymnmf.signals import held
 
 _warned = threading.Event()
 
-# No kernel makes arrays of its own: their workspace comes from the caller. So nobody has to count
-# who refers to an array, and parts may hand arrays to each other, row after row, for nothing.
-OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
-
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile on first call, cache on disk, release the GIL; fused multiply-add is allowed."""
+    """Compile on first call, cache on disk, release the GIL; fused multiply-add is allowed.
+
+    A kernel makes no arrays of its own: its workspace comes from the caller. So nobody has to count
+    who refers to an array (Numba's NRT), and its parts may hand arrays to each other for nothing.
+    """
     return _compiled(function, {"contract"})
+
+
+def allocating(function: Callable[..., Any]) -> Any:
+    """Compile as `kernel` does; the function may make arrays of its own, once a call."""
+    return _compiled(function, {"contract"}, nrt=True)
 
 
 def summing(function: Callable[..., Any]) -> Any:
@@ -36,12 +41,13 @@ def part(function: Callable[..., Any]) -> Any:
     return njit(inline="always")(function)
 
 
-def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Any:
+def _compiled(function: Callable[..., Any], fastmath: set[str], nrt: bool = False) -> Any:
+    options: dict[str, Any] = {"nogil": True, "_nrt": nrt, "fastmath": fastmath}
     try:
-        dispatcher = njit(**OPTIONS, cache=True, fastmath=fastmath)(function)
+        dispatcher = njit(cache=True, **options)(function)
     except (RuntimeError, OSError) as error:  # no folder of Numba's choice can be written to
         _warn_once(error)
-        dispatcher = njit(**OPTIONS, fastmath=fastmath)(function)
+        dispatcher = njit(**options)(function)
     if not config.DISABLE_JIT:
         for protect in (_hold_signals, _forgive_cache):
             with suppress(AttributeError):  # a Numba with other internals goes without

@@ -118,7 +118,7 @@ def load(k, H, sums, row):
         a = D[l, l] - h * h
         cancelled |= a < CANCELLED * peak[l]
         inverse[l] = 1.0 / a if a > TINY else 0.0
-        values[m], found[m] = h, l  # without a branch to mispredict
+        found[m] = l  # without a branch to mispredict
         m += h != 0.0
     c = norm
     if cancelled:
@@ -127,6 +127,8 @@ def load(k, H, sums, row):
         for l in range(r):
             inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
             root[l] = np.sqrt(peak[l])
+    for j in range(m):
+        values[j] = x[found[j]]
     add_rows(u, found, values, 0, m, D)
     return m, norm, c
 
@@ -143,12 +145,12 @@ def update_gram(m, sums, row):
 
 
 @part
-def _entries(
+def entries(
     p, k, own_row, source, D, row, heavy, exceptions, w0, diagonal, upper, empty, start, H, out, o
 ):
     """Bring the entries of row x of item k to their optimum in turn, and write them to out[o].
 
-    ``start`` is what `_load` has returned; row ``own_row`` of the exceptions is the item's. Return
+    ``start`` is what `load` has returned; row ``own_row`` of the exceptions is the item's. Return
     how many entries x has or had, the decrease of the objective and the violation of the optimality
     conditions met on the way.
     """
@@ -228,7 +230,7 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
         k = items[p]
         gather(source, p, items, H, row.g)
         start = load(k, H, sums, row)
-        m, decrease, violation = _entries(
+        m, decrease, violation = entries(
             p,
             k,
             k,
@@ -275,7 +277,7 @@ def solve(source, exceptions, H, sums, row, heavy, w0, upper, passes, X):
         solved = False
         for count in range(most):
             start = (np.int64(0), 0.0, 0.0)
-            _, _, violation = _entries(
+            _, _, violation = entries(
                 p,
                 len(H),
                 p,

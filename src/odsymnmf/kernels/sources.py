@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from numba.extending import overload
 
 from odsymnmf.kernels.compile import part
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.prefetch import prefetch, prefetch_entry
 
 
 class Neighbours(NamedTuple):
@@ -77,6 +77,20 @@ def _add_neighbours(source, p, items, M, g):
             prefetch(M, indices[j])
 
 
+def _fetch_rows(source, p, items):
+    """Have the entries of an item's row fetched that is two steps ahead; 64 bytes are a line."""
+    if p + 2 < len(items):
+        indptr, indices, data = source.indptr, source.indices, source.data
+        k = items[p + 2]
+        for j in range(indptr[k], indptr[k + 1], 8):
+            prefetch_entry(indices, j)
+            prefetch_entry(data, j)
+
+
+def _fetch_nothing(source, p, items):
+    pass
+
+
 def _gather_neighbours(source, p, items, H, g):
     _add_neighbours(source, p, items, H, g)
 
@@ -102,8 +116,9 @@ def _learn_features(source, p, items, before, x, found):
     indptr, indices, data, Z = source.indptr, source.indices, source.data, source.Z
     m = 0
     for l in range(len(x)):
-        x[m], found[m] = x[l] - before[l], l
-        m += x[m] != 0.0
+        change = x[l] - before[l]
+        x[m], found[m] = change, l  # without a branch to mispredict
+        m += change != 0.0
     for j in range(indptr[items[p]], indptr[items[p] + 1]):
         i0, d0 = indices[j], data[j]
         for t in range(m):
@@ -144,6 +159,7 @@ CASES: dict[str, dict[type, Any]] = {
         Features: _gather_features,
         Block: _gather_block,
     },
+    "look_ahead": {Neighbours: _fetch_rows, Features: _fetch_rows, Block: _fetch_nothing},
     "learn": {Neighbours: _learn_nothing, Features: _learn_features, Block: _learn_block},
     "terms": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
     "gross": {Neighbours: _no_gross, Features: _no_gross, Block: _gross},
@@ -160,6 +176,11 @@ def learn(source, p, items, before, x, found):
     CASES["learn"][type(source)](source, p, items, before, x, found)
 
 
+def look_ahead(source, p, items):
+    """Have what later items will need fetched, where rows do not follow each other in memory."""
+    CASES["look_ahead"][type(source)](source, p, items)
+
+
 def terms(source, k):
     """Return a bound on the terms of g that cancel: |x_k|^2 of a Gram matrix."""
     return CASES["terms"][type(source)](source, k)
@@ -173,6 +194,11 @@ def gross(source, p, l):
 @overload(gather, inline="always")
 def _(source, p, items, H, g):
     return CASES["gather"][source.instance_class]
+
+
+@overload(look_ahead, inline="always")
+def _(source, p, items):
+    return CASES["look_ahead"][source.instance_class]
 
 
 @overload(learn, inline="always")

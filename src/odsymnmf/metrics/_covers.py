@@ -7,14 +7,14 @@ and only pairs that have some are stored.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array, csr_array
 
+from odsymnmf.arrays import Array
+
 Cover = Sequence[ArrayLike]
-Array = NDArray[Any]
 
 # Stored pairs of items that the omega index looks at in one go.
 BLOCK = 4_000_000

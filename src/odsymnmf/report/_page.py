@@ -8,8 +8,9 @@ from string import Template
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture, Members, as_members, matrix_picture
 from odsymnmf.drawing.colours import DISTINCT, NEGATIVE, NOBODY, POSITIVE, palette
 from odsymnmf.drawing.names import checked_names, clean, count
@@ -23,8 +24,6 @@ from odsymnmf.report._heatmap import heat_map, legend
 from odsymnmf.report._html import escape
 from odsymnmf.report._items import items, left_out
 from odsymnmf.report._overlap import overlap
-
-Array = NDArray[Any]
 
 FIFTH = "for which it explains at least a fifth of what is explained of their similarities"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.run import Sweep
 from odsymnmf.factorization import factorize
 from odsymnmf.memberships import labels
@@ -16,8 +16,6 @@ from odsymnmf.metrics import label_accuracy
 from odsymnmf.paper.algorithm_6 import greedy_init
 from odsymnmf.reproduce.readings import ENGINE
 from odsymnmf.similarity import cosine
-
-Array = NDArray[Any]
 
 
 class MissingDataError(ValueError):

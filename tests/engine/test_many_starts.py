@@ -1,0 +1,238 @@
+"""Starts for many clusters, mergers, the way from a graph to sets, and the log of memberships."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odsymnmf.engine.many import starts
+from odsymnmf.engine.many.find import find, natural_bound
+from odsymnmf.engine.many.memberships import Memberships, column_sets
+from odsymnmf.engine.many.merging import merge_sets
+from odsymnmf.engine.many.sweep import SparseL2, exceptions, links
+from odsymnmf.kernels.sparse_starts import common_neighbours
+
+
+def groups(count=12, size=15, inside=0.7, outside=0.01, seed=0):
+    rng = np.random.default_rng(seed)
+    n = count * size
+    labels = rng.permutation(np.arange(n) // size)
+    P = np.where(labels[:, None] == labels, inside, outside)
+    A = np.triu(rng.random((n, n)) < P, 1)
+    return sparse.csr_array((A + A.T).astype(float)), labels
+
+
+def recovered(sets, labels):
+    known = {frozenset(np.flatnonzero(labels == c).tolist()) for c in range(labels.max() + 1)}
+    found = [set(s.tolist()) for s in sets]
+    best = [max(2 * len(k & f) / (len(k) + len(f)) for f in found) for k in known]
+    return float(np.mean(best))
+
+
+def test_common_neighbours_are_counted():
+    A, _ = groups()
+    stored = links(A)
+    counts = np.zeros(len(stored.indices), dtype=np.int32)
+    common_neighbours(stored.indptr, stored.indices, counts)
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(stored.indptr))
+    assert np.array_equal(counts, (A @ A).toarray()[rows, stored.indices])
+
+
+def test_the_number_of_groups_is_found():
+    A, labels = groups()
+    sets = column_sets(find(links(A)), 0.2, 3)
+    assert len(sets) == 12
+    assert recovered(sets, labels) > 0.97
+
+
+def test_where_half_of_the_links_leave():
+    A, labels = groups(count=60, size=20, inside=0.5, outside=0.5 / 60)
+    inside = (np.repeat(labels, np.diff(A.indptr)) == labels[A.indices]).mean()
+    assert 0.4 < inside < 0.55
+    H = find(links(A))
+    assert abs(H.shape[1] - 60) <= 3
+    assert recovered(column_sets(H, 0.2, 3), labels) > 0.93
+
+
+def test_a_hub_is_no_seed_and_joins_in_the_sweeps():
+    A, _ = groups(count=40, size=10, outside=0.0)
+    n = A.shape[0]
+    full = np.zeros((n + 1, n + 1))
+    full[:n, :n] = A.toarray()
+    full[n, :n] = full[:n, n] = 1.0
+    stored = links(sparse.csr_array(full))
+    sets = starts.ego_networks(stored)
+    assert len(sets) == 40
+    assert not any(n in s for s in sets)
+    H = find(stored)
+    assert H.shape[1] == 40
+    assert 1 <= np.diff(H.indptr)[n] <= 64
+
+
+def test_parts_of_a_group_are_merged_and_groups_are_not():
+    A, labels = groups(seed=3)
+    whole = starts.sets_from_labels(labels)
+    parts = [piece for s in whole for piece in (s[: len(s) // 2], s[len(s) // 2 :])]
+    merged = merge_sets(links(A), parts)
+    assert sorted(s.tolist() for s in merged) == [s.tolist() for s in sorted(whole, key=min)]
+    again = merge_sets(links(A), whole)
+    assert sorted(s.tolist() for s in again) == sorted(s.tolist() for s in whole)
+    assert len(merge_sets(links(A), [whole[0], whole[0], whole[1]])) == 2
+
+
+def test_memberships_of_sets_have_the_root_of_the_density():
+    A, labels = groups()
+    sets = starts.sets_from_labels(labels)
+    H = starts.memberships_of(links(A), sets)
+    dense = A.toarray()
+    for c, s in enumerate(sets):
+        density = dense[np.ix_(s, s)].sum() / (len(s) * (len(s) - 1))
+        np.testing.assert_allclose(H.toarray()[s, c], np.sqrt(density))
+
+
+def test_bad_sets_and_labels_are_named():
+    A, _ = groups()
+    with pytest.raises(ValueError, match=r"set 1 holds item 180, but items go from 0 to 179"):
+        starts.memberships_of(links(A), [[0, 1], [5, 180]])
+    with pytest.raises(ValueError, match="set 0 must hold whole numbers, not float64"):
+        starts.memberships_of(links(A), [[0.5, 1]])
+    with pytest.raises(ValueError, match="one whole number per item"):
+        starts.sets_from_labels([0.5, 1.0])
+    with pytest.raises(ValueError, match=r"H\[1, 0\] is -1"):
+        Memberships([[1.0, 0.0], [-1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"H\[0, 1\] is nan"):
+        Memberships([[1.0, np.nan]])
+
+
+def test_the_order_by_the_strongest_cluster_and_back():
+    A, labels = groups()
+    stored = links(A)
+    H = starts.memberships_of(stored, starts.sets_from_labels(labels))
+    order = starts.order_by_strongest(H)
+    assert (np.diff(labels[order]) >= 0).all()
+    moved = starts.reordered(stored, order)
+    B = sparse.csr_array((moved.data, moved.indices, moved.indptr), shape=A.shape)
+    assert np.array_equal(B.toarray(), A.toarray()[np.ix_(order, order)])
+    empty = sparse.csr_array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+    assert starts.order_by_strongest(empty).tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("start", [starts.leiden_sets, starts.label_propagation_sets])
+def test_sets_of_igraph_are_the_same_for_the_same_seed(start):
+    pytest.importorskip("igraph")
+    A, labels = groups(outside=0.002)
+    first = start(links(A), seed=1)
+    assert [s.tolist() for s in first] == [s.tolist() for s in start(links(A), seed=1)]
+    assert recovered(first, labels) > 0.9
+
+
+def test_columns_are_tidied_merged_and_dropped():
+    H = np.zeros((6, 6))
+    H[:, 0] = 1.0
+    H[:5, 1] = 0.9
+    H[2, 2] = 5.0
+    H[[0, 3], 3] = 4.0, 9.0
+    H[3:, 5] = 1.0
+    M = Memberships(H)
+    assert M.tidy() == 1
+    assert M.csr().toarray()[[0, 3], 3].tolist() == [6.0, 6.0]
+    assert M.merge_repeated(0.9) == 1
+    assert M.drop_empty().tolist() == [0, 2, 4]
+    found = M.csr().toarray()
+    np.testing.assert_allclose(found[:, 0], np.sqrt(H[:, 0] ** 2 + H[:, 1] ** 2))
+    assert np.array_equal(found[:, 2], H[:, 5])
+
+
+def test_nothing_makes_an_array_of_items_times_columns():
+    import tracemalloc
+
+    A, _ = groups(count=100, size=10, outside=0.0)
+    n, r = A.shape[0], 200_000
+    columns = np.arange(n) // 10
+    H = sparse.csr_array((np.ones(n), (np.arange(n), columns * 2000)), shape=(n, r))
+    fit = SparseL2(links(A), Memberships(H))
+    fit.sweep()
+    tracemalloc.start()
+    fit.sweep()
+    fit.objective()
+    fit.H.merge_repeated()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # A few arrays of r numbers are there; the full array would have 1000.
+    assert peak < 50 * 8 * r < n * 8 * r
+
+
+def test_weights_of_exceptions_and_the_bound():
+    A = sparse.csr_array([[0.0, 4.0, 0.0], [4.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    stored = links(A)
+    own = sparse.csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 2, 0, 1], [2, 0, 1, 0])), shape=(3, 3))
+    E = exceptions(stored, 0.5, own)
+    assert E.indices.tolist() == [1, 2, 0, 0]
+    assert E.v.tolist() == [2.5, -0.5, 2.5, -0.5]
+    assert E.value.tolist() == [4.0, 0.0, 4.0, 0.0]
+    assert natural_bound(stored) == 2.0
+    assert natural_bound(links(sparse.csr_array((3, 3)))) == np.inf
+
+
+@pytest.mark.parametrize("graph", ["empty", "one item", "one link", "star", "negative"])
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_graphs_at_the_edge_of_what_makes_sense(graph, loss):
+    A = {
+        "empty": np.zeros((5, 5)),
+        "one item": np.zeros((1, 1)),
+        "one link": np.eye(2)[::-1],
+        "star": np.array([[float((i == 0) != (j == 0)) for i in range(9)] for j in range(9)]),
+        "negative": -np.ones((4, 4)),
+    }[graph]
+    H = find(links(sparse.csr_array(A)), loss=loss)
+    assert H.shape[0] == len(A)
+    assert np.isfinite(H.data).all()
+
+
+MODES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import many_oracle as oracle
+import numpy as np
+from scipy import sparse
+from odsymnmf.engine.many.find import find
+from odsymnmf.engine.many.memberships import Memberships
+from odsymnmf.engine.many.rounds import round_of
+from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+
+for seed in range(6):
+    A, H, background, own, weights, upper = oracle.problem(seed, most=10)
+    stored, E = oracle.arrays(A, background, own)
+    for kind, p in ((SparseL1, 1), (SparseL2, 2)):
+        fit = kind(stored, Memberships(H), E, upper=upper, cap=3)
+        for _ in range(3):
+            fit.sweep()
+        f = oracle.objective(A, fit.H.csr().toarray(), weights, p)
+        assert abs(fit.objective() - f) < 1e-9
+    fit = SparseL2(stored, Memberships(H), E, full_side=0)
+    fit.refresh()
+    round_of(fit, np.arange(len(H)))
+hub = np.array([[1e4, 1.0], [1e-4, 0.5], [1e-4, 0.0], [0.0, 0.7]])  # sums that cancel
+for kind in (SparseL1, SparseL2):
+    fit = kind(links(sparse.csr_array(np.ones((4, 4)))), Memberships(hub))
+    fit.sweep()
+    fit.sweep()
+H = find(links(sparse.csr_array(np.kron(np.eye(3), np.ones((4, 4))))))
+assert H.shape == (12, 3)
+"""
+
+
+@pytest.mark.parametrize("mode", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_without_compilation_and_with_every_index_checked(tmp_path, mode):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", MODES, str(Path(__file__).parent)],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), mode: "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
