@@ -457,5 +457,5 @@ def test_covers_are_scored(edges, tmp_path):
     assert "in no cluster" in result.stdout
     half.write_text("nobody\tknows\n")
     assert "have no name in common" in run("score", half, truth, "--covers").stderr
-    half.write_text("\n")
+    half.write_text("# nobody\n")
     assert "no clusters in it" in run("score", half, truth, "--covers").stderr
