@@ -452,11 +452,11 @@ def test_covers_are_scored(edges, tmp_path):
         assert "overlapping NMI  1.0000" in result.stdout
         assert "omega index      1.0000" in result.stdout
     half = tmp_path / "half.txt"
-    half.write_text(lines[0].replace("\t", " ") + "\n")
+    half.write_text(lines[0] + "\n")
     result = run("score", half, truth, "--covers")
     assert "1 beside 3" in result.stdout
     assert "in no cluster" in result.stdout
-    half.write_text("nobody knows\n")
+    half.write_text("nobody\tknows\n")
     assert "have no name in common" in run("score", half, truth, "--covers").stderr
-    half.write_text("\n")
+    half.write_text("# nobody\n")
     assert "no clusters in it" in run("score", half, truth, "--covers").stderr

@@ -225,7 +225,7 @@ def test_overlap_names_who_is_shared():
 def test_one_shared_member_is_an_overlap_however_small_the_cosine():
     H = np.kron(np.eye(2), np.ones((4, 1)))
     H[:4, 0] = 100
-    H[7] = [0.5, 0.5]
+    H[7] = [0.01, 1.0]
     html = make(H @ H.T, H)
     assert 'title="clusters 0 and 1: 1 shared member, cosine 0.00"' in html
     assert "do not overlap" not in html

@@ -55,12 +55,12 @@ def write_result(
     >>> from pathlib import Path
     >>> from scipy import sparse
     >>> from odsymnmf.runs import write_result
-    >>> H = sparse.csr_array([[2.0, 0.0], [1.0, 1.0]])
+    >>> H = sparse.csr_array([[2.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     write_result(Path(home), ["a", "b"], H, {})
+    ...     write_result(Path(home), ["a", "b", "c"], H, {})
     ...     print(Path(home, "clusters.txt").read_text())
     a	b
-    b
+    c	b
     """
     rows = zip(names, *_labels(H, labels), strict=True)
     write_table(folder / "labels.csv", ["name", "cluster", "strength"], rows)
@@ -165,7 +165,7 @@ def write_topics(folder: Path, topics: Sequence[Sequence[tuple[str, float]]]) ->
     write_table(folder / "topics.csv", ["word", "cluster", "weight"], rows)
 
 
-def _labels(H: Any, given: Array | None) -> tuple[list[int], list[float]]:
+def _labels(H: Any, given: Array | None = None) -> tuple[list[int], list[float]]:
     """Return the cluster of every item and its strength there.
 
     Of an array, in blocks of rows: a result must not be lost for want of memory for its copies.
