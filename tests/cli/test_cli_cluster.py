@@ -125,9 +125,9 @@ def test_choices_are_those_of_the_library():
 
 
 def test_every_option_of_the_estimator_is_there():
-    # verbose follows from the terminal and --quiet.
+    # verbose follows from the terminal and --quiet; a checkpoint is written every minute.
     missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
-    assert missing == {"verbose"}
+    assert missing == {"verbose", "checkpoint_every"}
 
 
 def test_defaults_are_those_of_the_estimator():
