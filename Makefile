@@ -1,22 +1,39 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_BENCH := $(VENV)/.ready-bench
+READY_DOCS := $(VENV)/.ready-docs
+READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test browser fuzz soak audit bench lint format clean
+.PHONY: demo test test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
 	$(BIN)/python examples/les_miserables.py demo/les_miserables.csv
-	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 --normalize degree --upper 0.4 \
-		--n-init 20 -o demo/les_miserables --force
+	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 -o demo/les_miserables --force
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2
+
+# networkx, igraph, scanpy and cdlib for real, and the examples.
+test-integrations: $(READY_INTEGRATIONS)
+	$(BIN)/python -m pytest tests/integrations
+
+# What would be uploaded: built, checked, installed into a clean environment, used there.
+dist: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) .ci/smoke.py dist/*.whl
+
+# The recipes of examples/, each in a clean environment with only its extra.
+test-recipes: dist
+	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),network dataframe texts single_cells)
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:
@@ -28,6 +45,14 @@ browser:
 	else \
 		echo "chromium is missing: browser tests are skipped"; \
 	fi
+
+# The site, in build/docs: recipes and gallery are run, and a warning is an error.
+docs: $(READY_DOCS)
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --quiet -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+test-docs: docs browser
+	MPLBACKEND=Agg $(BIN)/python -m pytest docs/tests
 
 # Other damaged files every time; a failure names the seed that brings it back.
 fuzz: $(READY)
@@ -74,6 +99,16 @@ $(READY_BENCH): $(READY)
 	@$(PIP_INSTALL) ".[bench]"
 	@touch $@
 
+$(READY_DOCS): $(READY)
+	@echo "installing what builds the site"
+	@$(PIP_INSTALL) ".[docs]"
+	@touch $@
+
+$(READY_INTEGRATIONS): $(READY)
+	@echo "installing the packages to work with"
+	@$(PIP_INSTALL) ".[integrations]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo dist build docs/made docs/api/names .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,7 @@
-"""Print the tables: ``python -m benchmarks [TABLE ...] [--data DIR]``."""
+"""Print the tables: ``python -m benchmarks [TABLE ...] [--data DIR]``.
+
+``python -m benchmarks against --old DIR`` compares with another checkout; it is run when asked for.
+"""
 
 import argparse
 import os
@@ -16,7 +19,10 @@ TABLES = [
     "how_many",
     "restarts",
     "reading",
+    "rounds",
     "many",
+    "unknown",
+    "between",
 ]
 
 
@@ -29,13 +35,19 @@ def main() -> None:
         default=os.environ.get("ODSYMNMF_DATA"),
         help="directory with documents/ and graphs/ (default: $ODSYMNMF_DATA)",
     )
+    parser.add_argument("--old", type=Path, help="another checkout, for the table `against`")
+    parser.add_argument("--case", default="", help="only the cases of `against` with this in them")
     options = parser.parse_args()
-    unknown = sorted(set(options.tables) - set(TABLES))
+    unknown = sorted(set(options.tables) - {*TABLES, "against"})
     if unknown:
-        parser.error(f"no table {', '.join(unknown)}; there are {', '.join(TABLES)}")
+        parser.error(f"no table {', '.join(unknown)}; there are {', '.join(TABLES)}, against")
     data = Path(options.data) if options.data else None
     for name in options.tables or TABLES:
-        import_module(f"benchmarks.{name}").main(data)
+        module = import_module(f"benchmarks.{name}")
+        if name == "against":
+            module.main(data, options.old, options.case)
+        else:
+            module.main(data)
 
 
 if __name__ == "__main__":

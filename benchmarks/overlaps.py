@@ -54,7 +54,7 @@ def strength_share(A: Any, H: Any, share: float) -> Any:
 
 def harm(A: Any, H: Any, tolerance: float) -> Any:
     belongs = np.zeros(H.shape, dtype=bool)
-    for l, items in enumerate(overlapping_sets(H, "auto", A=A, tolerance=tolerance)):
+    for l, items in enumerate(overlapping_sets(H, tolerance, rule="harm", A=A)):
         belongs[items, l] = True
     return belongs
 

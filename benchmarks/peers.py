@@ -24,7 +24,8 @@ import odsymnmf as od
 from benchmarks import problems
 from benchmarks.compiled_paper import algorithm_2
 from benchmarks.timing import minima, seconds, table
-from odsymnmf import init
+from odsymnmf.engine import starts
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.similarity import as_similarity
 
 # A method is given a number of sweeps and returns factors W, V with A ~ W V^T.
@@ -154,7 +155,7 @@ def methods(A: Any, r: int, start: Any) -> dict[str, Method]:
 
     Algorithm 2 has our greedy start then: the paper's own would take O(r^2 n^2).
     """
-    greedy = lambda: init.greedy(as_similarity(A), r, l1=False, upper=np.inf)  # noqa: E731
+    greedy = lambda: starts.greedy(make_loss("l2", as_similarity(A), np.inf), r)  # noqa: E731
     own = start is None
     found = {
         "odsymnmf": ours(A, r, "spectral" if own else start),
@@ -179,12 +180,12 @@ def cases() -> Iterator[tuple[str, Any, int]]:
     yield f"sparse, n = 20,000, {A.nnz:,} stored, r = 20", A, 20
 
 
-def compare(A: Any, r: int, starts: list[Any], share: tuple[float, ...]) -> Iterator[list[str]]:
+def compare(A: Any, r: int, given: list[Any], share: tuple[float, ...]) -> Iterator[list[str]]:
     """Yield a row per system: its time to each share of the best explained energy, by ours.
 
     Of several starts the median counts, and from how many the last share was reached.
     """
-    systems = [methods(A, r, start) for start in starts]
+    systems = [methods(A, r, start) for start in given]
     found = {
         (name, i): errors(A, method)
         for i, system in enumerate(systems)
@@ -209,7 +210,7 @@ def compare(A: Any, r: int, starts: list[Any], share: tuple[float, ...]) -> Iter
         name: np.array(
             [
                 [least.get((name, i, first[name, i, part]), np.inf) for part in share]
-                for i in range(len(starts))
+                for i in range(len(given))
             ]
         )
         for name in systems[0]
@@ -221,7 +222,7 @@ def compare(A: Any, r: int, starts: list[Any], share: tuple[float, ...]) -> Iter
             for took, own in zip(np.median(measured, axis=0), mine, strict=True)
         ]
         reached = np.isfinite(measured[:, -1]).sum()
-        yield [name, *cells, f"{reached} of {len(starts)}"]
+        yield [name, *cells, f"{reached} of {len(given)}"]
 
 
 def clusters() -> Iterator[list[str]]:
@@ -252,15 +253,15 @@ def main(data: Path | None) -> None:
     share = (0.99, 0.999)
     header = ["system", "time to 99 %, by ours", "to 99.9 %, by ours", "starts that reached it"]
     for name, A, r in cases():
-        S, rng = as_similarity(A), np.random.default_rng(0)
-        starts = {
+        loss, rng = make_loss("l2", as_similarity(A), np.inf), np.random.default_rng(0)
+        kinds = {
             f"one of {RANDOM} random starts, the median": [
-                init.random(S, r, rng) for _ in range(RANDOM)
+                starts.random(loss, r, rng) for _ in range(RANDOM)
             ],
-            "one greedy start": [init.greedy(S, r, l1=False, upper=np.inf)],
-            "one spectral start": [init.spectral(S, r, rng)],
+            "one greedy start": [starts.greedy(loss, r)],
+            "one spectral start": [starts.spectral(loss, r, rng)],
         }
-        for kind, given in starts.items():
+        for kind, given in kinds.items():
             table(f"All from {kind}: {name}", header, compare(A, r, given, share))
         table(f"Each from its own best start: {name}", header, compare(A, r, [None], share))
     table(

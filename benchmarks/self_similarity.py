@@ -8,8 +8,8 @@ import numpy as np
 
 import odsymnmf as od
 from benchmarks.timing import table
-from odsymnmf import init
 from odsymnmf.datasets import cliques, flip
+from odsymnmf.engine import growing
 from odsymnmf.metrics import membership_accuracy
 
 SIZES = {
@@ -33,15 +33,15 @@ def accuracy(sizes: list[int], noise: float, loss: str) -> float:
 
 
 def rows() -> Iterator[list[str]]:
-    default = init.SELF_SIMILARITY
+    default = growing.SELF_SIMILARITY
     for noise in (0.1, 0.2):
         for name, sizes in SIZES.items():
             for loss in ("l1", "l2"):
                 cells = []
-                for init.SELF_SIMILARITY in MULTIPLES:
+                for growing.SELF_SIMILARITY in MULTIPLES:
                     cells.append(f"{accuracy(sizes, noise, loss):.1f}")
                 yield [name, f"{noise:.0%}", loss, *cells]
-    init.SELF_SIMILARITY = default
+    growing.SELF_SIMILARITY = default
 
 
 def main(data: Path | None) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from odsymnmf.losses import L1, L2
 
 from benchmarks import problems
 from benchmarks.compiled_paper import algorithm_1_and_3
 from benchmarks.timing import minima, seconds, table
-from odsymnmf import init
+from odsymnmf.engine import starts
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.similarity import as_similarity, cosine
 
 # Sweeps after a random start.
@@ -19,12 +19,31 @@ FEW = 6
 ROUNDS, ROUND = 10, 0.5
 
 
-def warmed(loss: Any, r: int, sweeps: int = FEW) -> Any:
-    """Return H a few sweeps after a random start."""
-    H = init.random(loss.A, r, np.random.default_rng(1))
+class Fit:
+    """H under way: ``sweep`` updates every entry once."""
+
+    def __init__(self, loss: str, similarity: Any, H: Any):
+        self.loss, self.H = make_loss(loss, similarity, np.inf), H
+        self.items = np.arange(len(H))
+        self.sums = self.loss.sums(H)
+        self.sweeps = 0
+
+    def sweep(self) -> None:
+        # As a run does: what sweeps keep up to date is computed anew now and then.
+        if self.sweeps % self.loss.refresh == 0:
+            self.loss.tidy(self.H)
+            self.sums = self.loss.sums(self.H)
+        self.loss.sweep(self.H, self.sums, self.items)
+        self.sweeps += 1
+
+
+def warmed(loss: str, similarity: Any, r: int, sweeps: int = FEW) -> Fit:
+    """Return a fit a few sweeps after a random start."""
+    H = starts.random(make_loss(loss, similarity, np.inf), r, np.random.default_rng(1))
+    fit = Fit(loss, similarity, H)
     for _ in range(sweeps):
-        loss.sweep(H)
-    return H
+        fit.sweep()
+    return fit
 
 
 class Case(NamedTuple):
@@ -54,40 +73,36 @@ def prices(cases: list[Case]) -> Iterator[tuple[str, str, str]]:
 
 def l2_dense() -> Case:
     A = problems.dense(4000, 20)
-    loss = L2(as_similarity(A), np.inf)
-    H = warmed(loss, 20)
+    fit = warmed("l2", as_similarity(A), 20)
     goal = "<= 1.6 x `A @ H`"
-    return Case("l2 dense, n = 4000, r = 20", goal, lambda: A @ H, lambda: loss.sweep(H))
+    return Case("l2 dense, n = 4000, r = 20", goal, lambda: A @ fit.H, fit.sweep)
 
 
 def l2_sparse(n: int, stored: int, r: int, goal: str) -> Case:
     A, _ = problems.shuffled(*problems.planted(n, stored, 50))
-    loss = L2(as_similarity(A), np.inf)
-    H = warmed(loss, r)
+    fit = warmed("l2", as_similarity(A), r)
     name = f"l2 sparse, n = {n:,}, {A.nnz:,} stored, r = {r}"
-    return Case(name, f"{goal} x `A @ H`", lambda: A @ H, lambda: loss.sweep(H))
+    return Case(name, f"{goal} x `A @ H`", lambda: A @ fit.H, fit.sweep)
 
 
 def l1_sparse() -> Case:
     A, _ = problems.shuffled(*problems.planted(20_000, 1_300_000, 200))
     similarity = as_similarity(A)
-    H = warmed(L2(similarity, np.inf), 200)
-    loss = L1(similarity, np.inf)
+    fit = Fit("l1", similarity, warmed("l2", similarity, 200).H)
     for _ in range(FEW):
-        loss.sweep(H)
+        fit.sweep()
     name = f"l1 sparse, n = 20,000, {A.nnz:,} stored, r = 200, from an l2 start"
-    return Case(name, "<= 2 x `A @ H`", lambda: A @ H, lambda: loss.sweep(H))
+    return Case(name, "<= 2 x `A @ H`", lambda: A @ fit.H, fit.sweep)
 
 
 def l2_gram(X: Any, name: str, r: int, goal: str) -> Case:
     A = cosine(X)
-    loss = L2(A, np.inf)
-    H = warmed(loss, r)
+    fit = warmed("l2", A, r)
     return Case(
         f"l2 Gram, {name}, r = {r}",
         f"{goal} x `X @ (X.T @ H)`",
-        lambda: A.X @ (A.X.T @ H),
-        lambda: loss.sweep(H),
+        lambda: A.X @ (A.X.T @ fit.H),
+        fit.sweep,
     )
 
 
@@ -106,12 +121,11 @@ def cases(data: Path | None) -> Iterator[Case]:
 
 def l1_dense() -> Iterator[tuple[str, str, str]]:
     A = problems.dense(2000, 10)
-    loss = L1(as_similarity(A), np.inf)
-    H = warmed(loss, 10)
-    paper = H.copy()
+    fit = warmed("l1", as_similarity(A), 10)
+    paper = fit.H.copy()
     R = A - paper @ paper.T
     algorithm_1_and_3(R.copy(), paper.copy(), 1)
-    theirs, ours = minima(lambda: algorithm_1_and_3(R, paper, 10), lambda: loss.sweep(H), repeats=3)
+    theirs, ours = minima(lambda: algorithm_1_and_3(R, paper, 10), fit.sweep, repeats=3)
     yield (
         "l1 dense, n = 2000, r = 10, beside compiled Algorithms 1 + 3 with sorting",
         ">= 8 x faster",
@@ -122,12 +136,12 @@ def l1_dense() -> Iterator[tuple[str, str, str]]:
 def greedy() -> Iterator[tuple[str, str, str]]:
     A, _ = problems.shuffled(*problems.planted(50_000, 10**6, 50))
     similarity = as_similarity(A)
-    loss = L2(similarity, np.inf)
-    H = warmed(loss, 20)
-    for name, l1 in [("l2", False), ("l1", True)]:
-        start = lambda l1=l1: init.greedy(similarity, 20, l1=l1, upper=np.inf)  # noqa: E731
+    fit = warmed("l2", similarity, 20)
+    for name in ("l2", "l1"):
+        loss = make_loss(name, similarity, np.inf)
+        start = lambda loss=loss: starts.greedy(loss, 20)  # noqa: E731
         start()
-        sweep_time, start_time = minima(lambda: loss.sweep(H), start, repeats=5)
+        sweep_time, start_time = minima(fit.sweep, start, repeats=5)
         title = f"greedy start, {name}, n = 50,000, {A.nnz:,} stored, r = 20"
         yield title, "<= 40 l2 sweeps", f"{start_time / sweep_time:.1f} sweeps"
 
@@ -151,11 +165,10 @@ def growth() -> Iterator[tuple[str, str, str]]:
         for entries, (n, groups) in zip(stored, sizes, strict=True):
             A, _ = problems.planted(n, entries, groups)
             similarity = as_similarity(A)
-            l2, l1 = L2(similarity, np.inf), L1(similarity, np.inf)
-            H = warmed(l2, 20)
-            K = H.copy()
-            l1.sweep(K)
-            measured = minima(lambda: A @ H, lambda: l2.sweep(H), lambda: l1.sweep(K), repeats=7)  # noqa: B023
+            l2 = warmed("l2", similarity, 20)
+            l1 = Fit("l1", similarity, l2.H.copy())
+            l1.sweep()
+            measured = minima(lambda: A @ l2.H, l2.sweep, l1.sweep, repeats=7)  # noqa: B023
             for name, value in zip(times, measured, strict=True):
                 times[name].append(value)
         for name, found in times.items():

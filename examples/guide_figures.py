@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, memberships
-from odsymnmf.similarity import degree_normalized
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -70,7 +69,7 @@ def noise_accuracy(loss: str, delta: float) -> float:
     found = []
     for seed in range(TRIALS):
         noisy = od.datasets.flip(A, delta, random_state=seed)
-        H = ODSymNMF(10, loss=loss).fit(noisy).membership_
+        H = ODSymNMF(10, loss=loss, normalize=None).fit(noisy).membership_
         found.append(od.metrics.membership_accuracy(H, truth))
     return float(np.mean(found))
 
@@ -79,7 +78,7 @@ def density_nmi(loss: str, p_in: float) -> float:
     found = []
     for seed in range(TRIALS):
         A, groups = od.datasets.planted_partition([40] * 5, p_in, 0.05, random_state=seed)
-        labels = ODSymNMF(5, loss=loss).fit_predict(A)
+        labels = ODSymNMF(5, loss=loss, normalize=None).fit_predict(A)
         found.append(od.metrics.scores(labels, groups)["nmi"])
     return float(np.mean(found))
 
@@ -88,9 +87,9 @@ def degrees() -> None:
     """Groups that differ in density, and items that differ in how many links they have."""
     densities, spreads = [0.15, 0.3, 0.45, 0.6, 0.75], [0, 0.4, 0.8, 1.2, 1.6]
     settings = {
+        "normalize=None": {"normalize": None},
+        'normalize="degree", upper=None': {"normalize": "degree", "upper": None},
         "default": {},
-        'normalize="degree"': {"normalize": "degree"},
-        'normalize="degree", upper=0.4': {"normalize": "degree", "upper": 0.4},
     }
     nmi = {
         name: [uneven_groups(setting, x)[0] for x in densities]
@@ -151,7 +150,7 @@ def planted_fits(
 def reading() -> None:
     """The characters of Les Miserables: who belongs where, how strongly, and why."""
     A, names = od.datasets.les_miserables()
-    model = ODSymNMF(6, normalize="degree", n_init=20, random_state=0).fit(A)
+    model = ODSymNMF(6).fit(A)
     H, labels = model.membership_, model.labels_
     order = np.lexsort((-H.max(axis=1), labels))
     figure, axes = plt.subplots(1, 3, figsize=(10, 4.2), width_ratios=[2.2, 1, 1])
@@ -169,7 +168,7 @@ def reading() -> None:
         axes[0].axvline(edge, color="tab:red", lw=0.6)
     save(figure, "reading.png")
 
-    sets = memberships.overlapping_sets(H)
+    sets = model.overlapping_sets()
     rows = [
         [str(l), str(int((labels == l).sum())), str(len(s)), ", ".join(names[i] for i in s[:5])]
         for l, s in enumerate(sets)
@@ -177,8 +176,7 @@ def reading() -> None:
     show("Les Miserables", ["cluster", "labelled", "in the set", "strongest members"], rows)
     valjean = names.index("Valjean")
     l = labels[valjean]
-    S = degree_normalized(A)
-    items, _ = memberships.supporting_pairs(H, S, valjean, l)
+    items, _ = memberships.supporting_pairs(H, model.similarity_, valjean, l)
     shares = ", ".join(f"{x:.2f}" for x in memberships.strength(H)[valjean])
     print(f"\nValjean: strengths {shares}")
     print(f"held in cluster {l} by " + ", ".join(names[i] for i in items[:5]))

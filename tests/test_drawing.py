@@ -29,7 +29,7 @@ def test_members_are_those_of_the_full_array(n, r, seed, single):
         np.testing.assert_allclose(strength[members.rows, members.H.indices], members.strength)
         own = np.where(members.label < 0, 0, strength[np.arange(n), members.label])
         np.testing.assert_allclose(members.own, own)
-        sets = memberships.overlapping_sets(H, 0.5)
+        sets = memberships.overlapping_sets(H)
         assert [a.tolist() for a in members.sets()] == [a.tolist() for a in sets]
         explained = [np.sum(np.outer(h, h)) - h @ h for h in H.T.astype(float)]
         np.testing.assert_allclose(members.explained, explained, atol=1e-9)

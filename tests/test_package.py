@@ -60,14 +60,31 @@ def test_public_functions_have_an_example(room):
         assert ">>>" in getattr(module, name).__doc__, name
 
 
-def test_a_function_wins_over_the_module_of_the_same_name():
-    # Importing the module first would otherwise bind the module to the name.
-    out = run(
-        "import odsymnmf.factorize, odsymnmf\n"
-        "from odsymnmf.factorize import factorize\n"
-        "print(odsymnmf.factorize is factorize, callable(odsymnmf.factorize))"
+def test_no_module_has_the_name_of_a_public_function_or_class():
+    # Importing such a module would bind it in the place of the function.
+    room = Path(odsymnmf.__file__).parent
+    modules = {path.stem for path in room.glob("*.py")} | {path.name for path in room.iterdir()}
+    homes = {name for name, home in odsymnmf._PUBLIC.items() if home is not None}
+    assert not modules & homes
+
+
+def test_a_task_that_mentions_the_module_can_be_sent_to_another_process(tmp_path):
+    script = tmp_path / "task.py"
+    script.write_text(
+        "from joblib import Parallel, delayed\n"
+        "import odsymnmf as od\n"
+        "def f(k): return od.__version__\n"
+        "if __name__ == '__main__':\n"
+        "    found = Parallel(n_jobs=2)(delayed(f)(k) for k in range(2))\n"
+        "    print(len(found))\n"
     )
-    assert out.split() == ["True", "True"]
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2"]
+
+
+def test_similarity_and_io_are_public_on_a_fresh_import():
+    code = "import odsymnmf as od; print(callable(od.similarity.cosine), callable(od.io.read))"
+    assert run(code).split() == ["True", "True"]
 
 
 def imported_packages(path: Path) -> set[str]:

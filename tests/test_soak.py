@@ -15,6 +15,8 @@ ROUNDS = {
     "problems": 60,
     "symmetries": 30,
     "concurrency": 2,
+    "kills": 1,
+    "presses": 1,
 }
 # Found, and not mended yet.
 OPEN = {

@@ -55,8 +55,8 @@ Row = dict[str, Score]
 def methods(family: str) -> dict[str, Method]:
     """Return what can cluster this kind of input, by name."""
     found: dict[str, Method] = {
-        "default of today": ours.named(family, ours.TODAY),
-        "new default": ours.named(family, ours.default(family)),
+        "paper's settings": ours.named(family, ours.TODAY),
+        "default": ours.library(family),
         "best single setting": ours.named(family, BEST_SINGLE),
     }
     if family == "documents":
@@ -109,13 +109,13 @@ def warm_up() -> None:
 
 
 def summary(rows: list[tuple[Problem, Row]], name: str) -> list[str]:
-    """Mean and worst NMI, mean ARI, collapses and time beside today's, where the method applies."""
+    """Mean and worst NMI, mean ARI, collapses, time beside the paper's, where a method applies."""
     there = [row for _, row in rows if name in row]
     if not there:
         return ["-"] * 5
     nmi = np.array([row[name].nmi for row in there])
     best = np.array([max(score.nmi for score in row.values()) for row in there])
-    today = sum(row["default of today"].seconds for row in there)
+    today = sum(row["paper's settings"].seconds for row in there)
     return [
         f"{nmi.mean():.3f}",
         f"{nmi.min():.3f}",
@@ -161,7 +161,7 @@ def main(data: Path | None, families: list[str] | None = None) -> None:
                 for family in unique(p.family for p, _ in mine)
             ],
         )
-        header = ["method", "mean NMI", "worst", "mean ARI", "collapses", "time / today's"]
+        header = ["method", "mean NMI", "worst", "mean ARI", "collapses", "time / paper's"]
         graphs = [(p, row) for p, row in mine if p.family in GRAPHS]
         table(f"Graphs, half that {half}s", header, [(m, *summary(graphs, m)) for m in names])
         table(f"All problems, half that {half}s", header, [(m, *summary(mine, m)) for m in names])
@@ -188,7 +188,7 @@ def settings(data: Path | None, families: list[str] | None = None) -> None:
 
     table(
         f"Mean NMI on the half that chooses, {len(chosen)} problems",
-        ["setting", *kinds, "all", "time / today's"],
+        ["setting", *kinds, "all", "time / paper's"],
         rows(),
     )
 

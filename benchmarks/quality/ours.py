@@ -12,7 +12,8 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import eigsh
 
 import odsymnmf as od
-from odsymnmf import init, memberships, similarity
+from odsymnmf import memberships, similarity
+from odsymnmf.engine.starts import fitted
 
 # Accuracy of the eigenvectors that a start is made of; 1e-2 costs NMI on graphs in many pieces.
 TOLERANCE = 1e-3
@@ -23,7 +24,7 @@ class Setting(NamedTuple):
 
     regular : t in s_i = 1 / sqrt(d_i + t mean(d)), A scaled to s_i A_ij s_j; None: A as it is
     bound : (a, b) in upper = 1 / sqrt(max(a, n / (b r))); None: no bound
-    start : "spectral" (eigenvectors to TOLERANCE), or a name that ``init`` knows
+    start : "spectral" (eigenvectors to TOLERANCE), or a name that ``factorize`` knows
     settle : whether labels are moved to where a block model puts them (not if A has negatives)
     background : whether d_i d_j / sum(d), what any two items have in common, is taken off A_ij
         (formed in full here; as a product, it is one more column of X with a negative sign)
@@ -55,8 +56,14 @@ TEXT = Setting(1.0, (6, 5), settle=False)
 SIGNED = Setting(settle=False)
 
 
+def library(family: str) -> Any:
+    """Return the default of the library as a method: similarities (or words) and r to labels."""
+    affinity = "cosine" if family == "documents" else "precomputed"
+    return lambda X, r: od.ODSymNMF(r, affinity=affinity).fit_predict(X)
+
+
 def default(family: str) -> Setting:
-    """Return the candidate for the new default, by kind of input."""
+    """Return what the search found, by kind of input: `library` is to do the same."""
     return {"documents": TEXT, "kernels": KERNEL, "signed": SIGNED}.get(family, GRAPH)
 
 
@@ -80,7 +87,7 @@ def scaled(X: Any, family: str, t: float | None, background: bool = False) -> si
         return A
     s = d + t * d.mean()
     s = np.divide(1.0, np.sqrt(s), out=np.zeros_like(s), where=s > 0)
-    return similarity.scaled(A, s)
+    return A.scaled_by(s)
 
 
 def upper(n: int, r: int, bound: tuple[float, float] | None) -> float | None:
@@ -88,7 +95,7 @@ def upper(n: int, r: int, bound: tuple[float, float] | None) -> float | None:
 
 
 def spectral(A: similarity.Similarity, r: int) -> Any:
-    """Return ``init.spectral`` from more accurate eigenvectors."""
+    """Return the spectral start from eigenvectors in double precision."""
     return rotated(A, eigenvectors(A, r))
 
 
@@ -97,7 +104,7 @@ def rotated(A: similarity.Similarity, V: Any) -> Any:
     left, _, right = linalg.svd(V[pivots].T)
     H = V @ (left @ right)
     H[np.abs(H).max(axis=0) * 1e-6 >= H] = 0.0
-    return init.scaled(A, H)
+    return fitted(A, H)
 
 
 def eigenvectors(A: similarity.Similarity, r: int) -> Any:

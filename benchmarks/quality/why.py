@@ -15,14 +15,15 @@ import odsymnmf as od
 from benchmarks.quality import ours
 from benchmarks.quality.families import CHOOSE, GRAPHS, problems
 from benchmarks.timing import table
-from odsymnmf import init, memberships, metrics
+from odsymnmf import memberships, metrics
+from odsymnmf.engine.starts import fitted
 
 
 def true_start(A: Any, groups: Any, r: int) -> Any:
     """Return one column per group; items of unknown group go to the first."""
     H = np.zeros((A.n, r))
     H[np.arange(A.n), np.maximum(groups, 0)] = 1.0
-    return init.scaled(A, H)
+    return fitted(A, H)
 
 
 def measured(A: Any, X: Any, groups: Any, r: int) -> tuple[list[float], list[float]]:

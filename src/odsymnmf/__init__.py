@@ -10,15 +10,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from odsymnmf import choose as choose
     from odsymnmf import datasets as datasets
+    from odsymnmf import graphs as graphs
+    from odsymnmf import inputs as inputs
     from odsymnmf import io as io
     from odsymnmf import memberships as memberships
     from odsymnmf import metrics as metrics
     from odsymnmf import plots as plots
     from odsymnmf import report as report
+    from odsymnmf import scanpy as scanpy
     from odsymnmf import similarity as similarity
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
+    from odsymnmf.estimators import load as load
     from odsymnmf.factorization import Factorization as Factorization
     from odsymnmf.factorization import factorize as factorize
     from odsymnmf.factorization import objective as objective
@@ -32,14 +37,19 @@ _PUBLIC: dict[str, str | None] = {
     "Factorization": "factorization",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
+    "choose": None,
     "datasets": None,
     "factorize": "factorization",
+    "graphs": None,
+    "inputs": None,
     "io": None,
+    "load": "estimators",
     "memberships": None,
     "metrics": None,
     "objective": "factorization",
     "plots": None,
     "report": None,
+    "scanpy": None,
     "similarity": None,
 }
 

@@ -2,19 +2,30 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
 
+import odsymnmf
+from odsymnmf import storage
 from odsymnmf.arrays import Array
-from odsymnmf.blas import threads_for
+from odsymnmf.blas import one_thread, threads_for
+from odsymnmf.defaults import usual_start
+from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
+from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run, Status
-from odsymnmf.engine.starts import given, start
-from odsymnmf.options import bound, number, whole_number
-from odsymnmf.problem import Similarity, Sparse, as_similarity
+from odsymnmf.engine.scale import Scale
+from odsymnmf.engine.sets import as_sets
+from odsymnmf.engine.starts import given, of_sets, start
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
+from odsymnmf.inputs import similarities, weights_for
+from odsymnmf.options import bound, number, threads, whole_number
+from odsymnmf.problem import Similarity, Sparse, as_similarity, fingerprint
 from odsymnmf.random_state import RandomState, as_random
 from odsymnmf.signals import held
 
@@ -25,6 +36,8 @@ Memberships = Literal["auto", "sparse", "full"]
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
 SQUARED = Scales(0.0, 1.0)
+# The kind of file that results are saved in.
+MODEL = "model"
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,8 @@ class Factorization:
         both losses relative to what they are without memberships.
     scales : Scales
         (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
+    names : list or None
+        What the items are called, if A is a graph, a DataFrame or AnnData.
     """
 
     H: Any
@@ -63,6 +78,7 @@ class Factorization:
     restarts: Array
     mix: dict[str, float] | None = None
     scales: Scales = SQUARED
+    names: list[Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -73,6 +89,68 @@ class Factorization:
     def memberships(self) -> Literal["sparse", "full"]:
         """How H is stored: by its non-zeros, or in full."""
         return "sparse" if sparse.issparse(self.H) else "full"
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one file, which `odsymnmf.load` reads; complete or not there.
+
+        Parameters
+        ----------
+        path : path
+            A regular file there is replaced.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import odsymnmf as od
+        >>> f = od.factorize([[0, 1], [1, 0]], 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "f.odsym")
+        ...     f.save(path)
+        ...     od.load(path)
+        Factorization(n=2, r=1, objective=0, n_iter=2, converged)
+        """
+        header = {
+            "class": "Factorization",
+            "version": odsymnmf.__version__,
+            "objective": self.objective,
+            "n_iter": self.n_iter,
+            "status": self.status,
+            "mix": self.mix,
+            "scales": list(self.scales),
+        }
+        arrays = {"H": self.H, "history": self.history, "restarts": self.restarts}
+        storage.write(path, MODEL, header, arrays)
+
+    @classmethod
+    def from_stored(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "Factorization":
+        """Return what `save` has written; ValueError or the like if that makes no sense."""
+        H, history, restarts = arrays["H"], arrays["history"], arrays["restarts"]
+        values = H.data if sparse.issparse(H) else H
+        if (
+            H.ndim != 2
+            or values.dtype.kind != "f"
+            or not (np.isfinite(values) & (values >= 0)).all()
+        ):
+            raise ValueError("its memberships are no finite numbers >= 0")
+        if history.ndim != 1 or history.dtype != np.float64 or not len(history):
+            raise ValueError("its history is none")
+        if restarts.ndim != 1 or restarts.dtype.kind not in "iu":
+            raise ValueError("its restarts are none")
+        mix, scales = header["mix"], [float(scale) for scale in header["scales"]]
+        if mix is not None:
+            mix = {str(name): float(value) for name, value in mix.items()}
+        if header["status"] not in get_args(Status):
+            raise ValueError("its status is none")
+        return cls(
+            H,
+            float(header["objective"]),
+            history,
+            int(header["n_iter"]),
+            header["status"],
+            restarts.astype(np.intp),
+            mix,
+            Scales(*scales),
+        )
 
     def __repr__(self) -> str:
         n, r = self.H.shape
@@ -97,8 +175,11 @@ def factorize(
     upper: float | None = None,
     restarts: int | None = None,
     memberships: Memberships = "auto",
+    n_jobs: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 60.0,
 ) -> Factorization:
     """Find H >= 0 with A_ij ~ (H H^T)_ij for every pair i != j.
 
@@ -108,12 +189,13 @@ def factorize(
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. Negative entries
-        pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked entry)
-        is an unknown pair, which is left out.
+        Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
+        graph, a DataFrame or AnnData is taken too (`odsymnmf.inputs.similarities`). Negative
+        entries pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked
+        entry) is an unknown pair, which is left out.
     r : int or "auto"
         Number of columns of H, the clusters. "auto", with sparse memberships: as many as the
-        start finds, thousands perhaps.
+        start finds, thousands perhaps (`odsymnmf.choose.n_clusters` for full ones).
     loss : {"l2", "l1", "mixed", "robust"}
         Squared errors; absolute errors, better for binary A with wrong or missing links; both,
         each relative to its value without memberships, in the ratio ``l1_ratio``; or the larger
@@ -121,14 +203,15 @@ def factorize(
     l1_ratio : float
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
     init : str, array (n x r), labels, or list of sets
-        The start. "auto" is "greedy", or "ego" with sparse memberships. Labels are one whole number
-        per item, -1 for none; sets hold the numbers of items, and may overlap. For sparse
-        memberships: "ego" (sets of neighbours, which need no number of clusters), "leiden",
-        "label_propagation" (igraph's), labels, sets, or a sparse array (n x r). For full ones:
-        "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed". "greedy" is the paper's,
-        "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made symmetric. "l2"
-        and "mixed" are the fits of these losses from the greedy start, for another loss to go on
-        from (their sweeps are not counted).
+        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy"; with sparse
+        memberships it is "ego". Labels are one whole number per item, -1 for none; sets hold the
+        numbers of items, and may overlap. For sparse memberships: "ego" (sets of neighbours, which
+        need no number of clusters), "leiden", "label_propagation" (igraph's), labels, sets, or a
+        sparse array (n x r). For full ones: "greedy", "spectral", "nndsvd", "random", "zero", "l2",
+        "mixed", an array, labels or sets. "greedy" is the paper's, "spectral" the fastest on large
+        graphs, "nndsvd" the usual one of NMF, made symmetric. "l2" and "mixed" are the fits of
+        these losses from the greedy start, for another loss to go on from (their sweeps are not
+        counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
@@ -159,6 +242,11 @@ def factorize(
         lowers the objective by more than 0.05 of what the item's best cluster alone would; and
         ``upper=None`` means the root of the largest similarity. "auto" is "full", unless r is
         above 500 and n r above 2^24, H does not fit into memory, or r or init ask for "sparse".
+    n_jobs : int, optional
+        Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
+        The result is the same for every number, to the bit. None sweeps row by row, in one
+        thread: another way to a result as good. Sparse memberships are swept row by row, in one
+        thread, whatever it is.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
@@ -166,6 +254,14 @@ def factorize(
         and after every column that was built anew, whose number is then in ``column`` (else
         None); returning True stops. With sparse memberships of many items also within a sweep,
         when ``rows`` of its rows are done (else None).
+    checkpoint : path, optional
+        A file in which the fit is written down after the start, then now and then, and at its end.
+        If it exists, the fit goes on from there and ends with the same bits as if it had never
+        been stopped; once done, it returns at once. The file of other data, parameters or another
+        version is refused, and never overwritten. It is yours to remove. Not for sparse
+        memberships.
+    checkpoint_every : float
+        Least seconds between two writes; 0 writes after every step.
 
     Returns
     -------
@@ -175,10 +271,18 @@ def factorize(
     -----
     ConvergenceWarning
         When ``max_iter`` sweeps did not reach ``tol``.
+    InterruptedWarning
+        When Ctrl-C ended it early.
 
     Notes
     -----
-    Ctrl-C returns the last complete sweep or accepted restart, with status "interrupted".
+    Ctrl-C returns the last complete sweep or accepted restart, with status "interrupted" and a
+    warning; before the start is done, and at a second Ctrl-C, KeyboardInterrupt is raised.
+    Similarities whose largest is beyond 2^200 or below 2^-200 (float32: 2^40) are multiplied by a
+    power of two for the fit, which changes no digit of the result.
+
+    With ``n_jobs``, every sixteenth row is updated at once, against H as it was before, and the
+    step is split where the objective would rise. The start and column restarts use one thread.
 
     Examples
     --------
@@ -193,50 +297,87 @@ def factorize(
     >>> f.objective
     0.0
     """
-    similarity = as_similarity(A, weights, zero_weight)
+    A, names = similarities(A)
+    similarity = as_similarity(A, weights_for(weights, names), zero_weight)
     columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
+    jobs, rng = threads(n_jobs), as_random(random_state)
     if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
-        with held():  # these import Numba, which Ctrl-C must not cut in two
-            from odsymnmf.engine.many.fit import fit as fit_sparse
         assert isinstance(similarity, Sparse)
-        if restarts:
-            raise ValueError(
-                f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
-                'out, or use memberships="full".'
-            )
+        _refuse_with_sparse(similarity, restarts, checkpoint)
+        with held():  # this imports Numba, which Ctrl-C must not cut in two
+            from odsymnmf.engine.many.fit import fit as fit_sparse
         upper = upper_bound(similarity, upper, loss, "sparse")
         options: Any = {"max_iter": max_iter, "tol": tol, "upper": upper, "callback": callback}
-        rng = as_random(random_state)
         found = fit_sparse(similarity, columns, init, rng, loss=loss, **options)
         if found.status == "max_iter" and max_iter > 0:
             warn_unconverged(tol, max_iter, stacklevel=2)
+        if found.status == "interrupted":
+            warn_interrupted(found.n_iter, stacklevel=2)
         none = np.empty(0, dtype=np.intp)
-        return Factorization(*found, none, None, Scales(1.0, 0.0) if loss == "l1" else SQUARED)
+        scales = Scales(1.0, 0.0) if loss == "l1" else SQUARED
+        return Factorization(*found, none, None, scales, names)
     assert columns is not None
-    r, init = columns, "greedy" if isinstance(init, str) and init == "auto" else init
-    upper = _within_reason(similarity, bound(upper), diagonal)
-    measure = make_loss(loss, similarity, upper, diagonal=diagonal, l1_ratio=l1_ratio)
+    r = columns
+    require_memory(similarity, r, init)
+    scale = Scale.of(similarity)
+    scaled = scale.similarity(similarity)
+    limit = _within_reason(scaled, float(scale.down(bound(upper))), diagonal)
+    measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
-    rng = as_random(random_state)
-    with threads_for(similarity.blas_work(r)):
-        H = start(measure, r, init, rng)
-        run = Run(measure, H, max_iter=max_iter, tol=tol, rounds=rounds, callback=callback)
+    if isinstance(init, str) and init == "auto":
+        init = usual_start(similarity, loss)
+    first = _first(init, scaled, r, scale)
+    kept = None
+    if checkpoint is not None:
+        every = number("checkpoint_every", checkpoint_every, 0)
+        identity = {
+            "version": odsymnmf.__version__,
+            "data": fingerprint(similarity, diagonal == "fit"),
+            "init": init if isinstance(init, str) else "array",
+            "start": array_of(first),
+            "random_state": seed_of(random_state),
+            **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
+            **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": rounds},
+            "rounds": jobs is not None,
+        }
+        kept = Checkpoint(checkpoint, every, identity)
+    work = scaled.blas_work(r)
+    with threads_for(work):
+        saved = kept and kept.read((scaled.n, r), scaled.dtype)
+        H = saved[0].H if saved else start(measure, r, first, rng)
+    # Where threads share a sweep, BLAS should not ask for the cores too.
+    with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
+        run = Run(
+            measure,
+            H,
+            max_iter=max_iter,
+            tol=tol,
+            rounds=rounds,
+            callback=scale.callback(measure, callback),
+            keep=None if kept is None else kept.keep,
+            sweeps=None if jobs is None else Rounds(measure, team),
+        )
+        if kept and saved:
+            kept.resume(run, *saved)
         H = run.complete()
-        history = run.history()
-        mix = measure.mix(H)
+        if kept and run.status != "interrupted":
+            kept.end(run)
     if run.status == "max_iter" and max_iter > 0:
         warn_unconverged(tol, max_iter, stacklevel=2)
-    restarted = np.array(run.state.restarts, dtype=np.intp)
+    if run.status == "interrupted":
+        warn_interrupted(run.state.n_iter, stacklevel=2)
+    history = scale.value(measure, run.history)
     return Factorization(
-        H,
+        scale.up(H),
         float(history[-1]),
         history,
         run.state.n_iter,
         run.status,
-        restarted,
-        mix,
-        measure.scales,
+        np.array(run.state.restarts, dtype=np.intp),
+        run.mix,
+        scale.scales(measure),
+        names,
     )
 
 
@@ -286,8 +427,10 @@ def objective(
         return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")
-    measure = make_loss(loss, similarity, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
-    return measure.objective(H)
+    scale = Scale.of(similarity)
+    scaled = scale.similarity(similarity)
+    measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
+    return float(scale.value(measure, measure.objective(scale.down(H))))
 
 
 def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
@@ -312,6 +455,48 @@ def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float
     if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
         upper = float(np.sqrt(A.largest))
     return _within_reason(A, bound(upper), "ignore")
+
+
+class InterruptedWarning(UserWarning):
+    """Ctrl-C ended a fit; what it returned is the last complete sweep."""
+
+
+def warn_interrupted(n_iter: int, stacklevel: int) -> None:
+    """Warn that the result is what there was when Ctrl-C was pressed."""
+    warnings.warn(
+        f"interrupted: this is the result after {n_iter} complete sweeps, not a minimum",
+        InterruptedWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
+    """Return the start by name, or as an array (n x r) for A, which is scaled."""
+    if isinstance(init, str):
+        return init
+    sets = as_sets(init, A.n, r)
+    if sets is not None:
+        return of_sets(A, r, sets)
+    return scale.down(init.toarray() if sparse.issparse(init) else init)
+
+
+def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
+    """Refuse what sparse memberships do not know, with a remedy."""
+    if restarts:
+        raise ValueError(
+            f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
+            'out, or use memberships="full".'
+        )
+    if checkpoint is not None:
+        raise ValueError(
+            "a fit of sparse memberships cannot be written down on its way; leave checkpoint out, "
+            'or use memberships="full".'
+        )
+    if Scale.of(A).e:
+        raise ValueError(
+            f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
+            'divide A by it, or use memberships="full".'
+        )
 
 
 def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:

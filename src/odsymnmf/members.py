@@ -19,9 +19,12 @@ class Members:
     ----------
     H : csr_array of shape (n, r)
         In canonical form, without stored zeros.
+    given : ndarray of shape (n,), optional
+        The cluster of every item, -1 for none, where that is not the largest membership.
     """
 
     H: sparse.csr_array
+    given: Array | None = None
 
     @property
     def n(self) -> int:
@@ -54,7 +57,9 @@ class Members:
 
     @cached_property
     def label(self) -> NDArray[np.intp]:
-        """The cluster of the largest membership, the first of equals; -1 for an empty row."""
+        """The cluster as given, or of the largest membership, the first of equals; -1: none."""
+        if self.given is not None:
+            return self.given.astype(np.intp)
         label = np.full(self.n, -1, dtype=np.intp)
         # Backwards, so that the first of equals is written last.
         largest = np.flatnonzero(self.H.data == self.peak[self.rows])[::-1]
@@ -75,7 +80,7 @@ class Members:
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
-        """How many items have their largest membership in each cluster."""
+        """How many items have each cluster for their own."""
         return np.bincount(self.label[self.label >= 0], minlength=self.r)
 
     @cached_property
@@ -130,7 +135,14 @@ class Members:
         """Return the entries of an item, as `ranked` has them."""
         return self.ranked[self.H.indptr[item] : self.H.indptr[item + 1]]
 
-    def sets(self, share: float = 0.5) -> list[NDArray[np.intp]]:
+    def sets(self, least: float = 0.2) -> list[NDArray[np.intp]]:
+        """Return the items of every cluster whose `strength` there is enough, the strongest first.
+
+        What `odsymnmf.memberships.overlapping_sets` returns.
+        """
+        return self.sets_of(self.strength >= least)
+
+    def row_sets(self, share: float = 0.5) -> list[NDArray[np.intp]]:
         """Return the items of every cluster with H_il >= share max_t H_it, the strongest first."""
         return self.sets_of(self.H.data >= share * self.peak[self.rows])
 
@@ -147,7 +159,7 @@ class Members:
         return np.split(self.rows[held], ends[:-1])
 
 
-def as_members(H: Any, n: int | None = None) -> Members:
+def as_members(H: Any, n: int | None = None, labels: Any = None) -> Members:
     """Return memberships by their non-zeros, once they are sure to be those of (n) items."""
     if isinstance(H, Members):
         members = H
@@ -161,7 +173,7 @@ def as_members(H: Any, n: int | None = None) -> Members:
                 held = held.copy()  # the caller's own is left as it is
             held.sum_duplicates()
             held.eliminate_zeros()
-        members = Members(held)
+        members = Members(held, None if labels is None else np.asarray(labels))
     if n is not None and members.n != n:
         raise ValueError(f"A is of {n} items, but H has {members.n} rows.")
     return members

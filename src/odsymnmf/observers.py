@@ -1,6 +1,8 @@
 """Who watches the sweeps of a fit: a progress bar, a log, and scikit-learn's callbacks."""
 
+import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -22,60 +24,118 @@ except ImportError:
 
 __all__ = ["CallbackSupportMixin", "Starts", "progress", "with_callbacks"]
 
-# Seconds between two lines of a log.
-PAUSE = 5.0
+# Seconds between two lines of a log, and between two looks at a bar.
+PAUSE, GLANCE = 5.0, 0.5
+# A guess at the time left needs so many sweeps, and so much of the way behind it.
+SWEEPS, SHARE = 3, 0.05
+
+Show = Callable[..., None]
 
 
-def progress(title: str, total: int, verbose: int) -> Any:
-    """Return a context whose value is called after every sweep, from any thread."""
+class Pace:
+    """How far the starts of a fit are, and how long the rest may take.
+
+    A start ends when its violation has fallen to the tolerance, at best by the same factor in every
+    sweep, and at the latest after ``max_iter`` sweeps: the share of the way behind it is the larger
+    of log(violation) / log(tol) and n_iter / max_iter, and never falls.
+    """
+
+    def __init__(self, max_iter: int, n_init: int, tol: float):
+        self.max_iter, self.tol = max_iter, tol
+        self.shares = [0.0] * n_init
+        self.sweeps, self.best = 0, float("inf")
+        self.rows = ""  # how far a sweep over many items is, in words
+        self.first: float | None = None
+        self.before = 0.0
+
+    def see(self, sweep: Sweep | None, start: int, now: float) -> None:
+        """Take notice of a sweep, or with None of the end of a start."""
+        if sweep is None:
+            self.shares[start] = 1.0
+            return
+        self.best = min(self.best, sweep.objective)
+        self.sweeps += _whole(sweep)
+        self.rows = "" if sweep.rows is None else f" and {sweep.rows:,} rows"
+        share = sweep.n_iter / max(1, self.max_iter)
+        if 0 < self.tol < 1 and 0 < sweep.violation < 1:
+            share = max(share, math.log(sweep.violation) / math.log(self.tol))
+        # Restarts of columns may follow: only the end of a start is its end.
+        self.shares[start] = max(self.shares[start], min(share, 0.99))
+        if self.first is None:  # what came before, compiling and the start, does not come again
+            self.first, self.before = now, self.share
+
+    @property
+    def share(self) -> float:
+        """The share of the whole fit that is done."""
+        return sum(self.shares) / len(self.shares)
+
+    def left(self, now: float) -> float | None:
+        """Return about how many seconds are left, None as long as it would be a wild guess."""
+        done = self.share - self.before
+        if self.first is None or self.sweeps < SWEEPS or done < SHARE:
+            return None
+        return (now - self.first) / done * (1 - self.share)
+
+
+def progress(title: str, max_iter: int, verbose: int, n_init: int = 1, tol: float = 0.0) -> Any:
+    """Return a context whose value is called after every sweep, from any thread.
+
+    It is given the sweep and the number of its start; None for the sweep says that the start has
+    ended.
+    """
     if not verbose:
-        return nullcontext(lambda sweep: None)
-    return _bar(title, total) if verbose == 1 else nullcontext(_lines(title, total))
+        return nullcontext(lambda sweep, start=0: None)
+    pace = Pace(max_iter, n_init, tol)
+    return _bar(title, pace) if verbose == 1 else nullcontext(_lines(title, pace))
 
 
 @contextmanager
-def _bar(title: str, total: int) -> Iterator[Callback]:
+def _bar(title: str, pace: Pace) -> Iterator[Show]:
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError(
             'verbose shows a progress bar of tqdm: pip install "odsymnmf[progress]", or verbose=0'
         ) from error
-    best = float("inf")
-    with tqdm(desc=title, total=total, unit="sweep") as bar:
+    begun = time.monotonic()
+    bar_format = "{desc}: {percentage:3.0f}%|{bar}| {postfix}"
+    with tqdm(desc=title, total=100, bar_format=bar_format) as bar:
 
-        def show(sweep: Sweep) -> None:
-            nonlocal best
-            best = min(best, sweep.objective)
-            rows = {} if sweep.rows is None else {"rows": f"{sweep.rows:,}"}
-            bar.set_postfix(objective=f"{best:.6g}", refresh=sweep.rows is not None, **rows)
-            bar.update(_whole(sweep))
+        def draw() -> None:
+            now = time.monotonic()
+            passed, left = tqdm.format_interval(now - begun), pace.left(now)
+            if pace.sweeps:
+                rest = "" if left is None else f", about {tqdm.format_interval(left)} left"
+                text = f"sweep {pace.sweeps}{pace.rows}, objective {pace.best:.6g}, {passed}{rest}"
+            else:
+                text = f"preparing the start, {passed}"
+            bar.n = round(100 * pace.share, 1)
+            bar.set_postfix_str(text, refresh=True)
 
-        yield show
-        # Most fits converge long before max_iter: what was done is all there was to do.
-        bar.total = bar.n
-        bar.refresh()
+        def show(sweep: Sweep | None, start: int = 0) -> None:
+            pace.see(sweep, start, time.monotonic())
+
+        with _every(GLANCE, draw):
+            yield show
+        draw()
 
 
-def _lines(title: str, total: int) -> Callback:
+def _lines(title: str, pace: Pace) -> Show:
     """Return what prints where the fit is, at the first sweep and whenever time has passed."""
-    best, sweeps, last = float("inf"), 0, 0.0
-    first: float | None = None
+    last: float | None = None
 
-    def show(sweep: Sweep) -> None:
-        nonlocal best, sweeps, first, last
+    def show(sweep: Sweep | None, start: int = 0) -> None:
+        nonlocal last
         now = time.monotonic()
-        best = min(best, sweep.objective)
-        sweeps += _whole(sweep)
-        if first is None:  # compiling, and the start, take time that is not to be expected again
-            first = last = now
-        elif now - last < PAUSE:
+        pace.see(sweep, start, now)
+        if sweep is None or (last is not None and now - last < PAUSE):
             return
         last = now
-        left = (now - first) / max(1, sweeps - 1) * (total - sweeps)
-        known = f", at most {left:.0f} s left" if sweeps > 1 else ""
-        where = "" if sweep.rows is None else f" and {sweep.rows:,} rows"
-        line = f"{title}: sweep {sweeps}{where} of at most {total}, objective {best:.6g}{known}"
+        left = pace.left(now)
+        known = "" if left is None else f", about {left:.0f} s left"
+        most = pace.max_iter * len(pace.shares)
+        where = f"sweep {pace.sweeps}{pace.rows} of at most {most}"
+        line = f"{title}: {where}, objective {pace.best:.6g}{known}"
         print(line, file=sys.stderr, flush=True)
 
     return show
@@ -84,6 +144,25 @@ def _lines(title: str, total: int) -> Callback:
 def _whole(sweep: Sweep) -> bool:
     """Say whether a whole sweep was done, and not a column or a part of the rows."""
     return sweep.column is None and sweep.rows is None
+
+
+@contextmanager
+def _every(seconds: float, do: Callable[[], None]) -> Iterator[None]:
+    """Do something now and again in a few moments, whatever the block does meanwhile."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        do()
+        while not ended.wait(seconds):
+            do()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class Starts:

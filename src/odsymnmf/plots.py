@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from odsymnmf.drawing import MatrixPicture, as_members, matrix_picture
 from odsymnmf.drawing.colours import NEGATIVE, NOBODY, POSITIVE, palette
@@ -16,6 +16,7 @@ from odsymnmf.drawing.layout import layout, links
 from odsymnmf.drawing.names import checked_names, shortened
 from odsymnmf.drawing.pies import slices
 from odsymnmf.drawing.shades import scale_top, shades
+from odsymnmf.inputs import is_frame, similarities
 from odsymnmf.problem import as_similarity
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships"]
 
-Array = NDArray[Any]
 
 # More names than this along an axis, or in a graph, cover each other.
 MOST_NAMES = 80
@@ -47,7 +47,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
-        Symmetric similarities; the diagonal is not looked at.
+        Symmetric similarities; the diagonal is ignored.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships. Not needed with a MatrixPicture, which is sorted already.
     ax : matplotlib Axes, optional
@@ -149,7 +149,7 @@ def plot_memberships(
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
-        Written beside the lines if there are few enough.
+        Written next to the lines if there are few enough; by default the index of a DataFrame.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -164,6 +164,8 @@ def plot_memberships(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['c', 'b', 'a']
     """
+    if names is None and is_frame(H):
+        names = list(H.index)
     members = as_members(H)
     n, r = members.n, members.r
     if n * r > MOST_ENTRIES:
@@ -203,11 +205,12 @@ def plot_graph(
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities; the diagonal is not looked at.
+        Symmetric similarities; the diagonal is ignored.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     names : sequence of n names, optional
-        Written beside the items if there are few enough.
+        Written next to the items if there are few enough; by default those of the graph, DataFrame
+        or AnnData A.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -223,6 +226,8 @@ def plot_graph(
     >>> [text.get_text() for text in ax.texts]
     ['a', 'b', 'c', 'd', 'e']
     """
+    A, own = similarities(A)
+    names = own if names is None else names
     S = as_similarity(A)
     members = as_members(H, S.n)
     called = None if names is None else _called(names, S.n)

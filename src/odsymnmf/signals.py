@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 HELD = (signal.SIGINT, signal.SIGTERM)
+_here = threading.local()
 
 
 @contextmanager
@@ -41,6 +42,44 @@ def held() -> Iterator[None]:
                 restored.callback(signal.signal, number, handler)
                 signal.signal(number, _postponed(handler, deliveries))
         yield
+
+
+@contextmanager
+def stoppable(stop: threading.Event) -> Iterator[None]:
+    """Let `check` raise KeyboardInterrupt in this thread, once, as soon as the event is set.
+
+    Python gives Ctrl-C to the main thread only; the others look for themselves.
+
+    Examples
+    --------
+    >>> import threading
+    >>> from odsymnmf.signals import check, stoppable
+    >>> stop = threading.Event()
+    >>> with stoppable(stop):
+    ...     check()
+    ...     stop.set()
+    ...     try:
+    ...         check()
+    ...     except KeyboardInterrupt:
+    ...         print("stopped")
+    stopped
+    """
+    _here.stop = stop
+    try:
+        yield
+    finally:
+        _here.stop = None
+
+
+def check() -> None:
+    """Raise KeyboardInterrupt if this thread was told to stop; else cost next to nothing.
+
+    Called between any two blocks of rows. Only once, so that what there is can be finished.
+    """
+    stop = getattr(_here, "stop", None)
+    if stop is not None and stop.is_set():
+        _here.stop = None
+        raise KeyboardInterrupt
 
 
 def _postponed(handler: Callable[..., Any], deliveries: ExitStack) -> Callable[..., None]:

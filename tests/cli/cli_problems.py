@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 import odsymnmf
 from odsymnmf.cli.app import app
 
-FILES = ["labels.csv", "matrix.npz", "membership.csv", "report.html", "run.json"]
+FILES = ["labels.csv", "matrix.npz", "membership.csv", "model.odsym", "report.html", "run.json"]
 COMMAND = [sys.executable, "-m", "odsymnmf.cli"]
 
 

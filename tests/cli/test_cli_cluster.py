@@ -11,11 +11,13 @@ from cli_problems import FILES, refused, run, write_edges
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import drawing, init, io, report
+from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
-from odsymnmf.estimators import base
+from odsymnmf.engine import losses, starts
+from odsymnmf.engine.many import choice
+from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
@@ -54,7 +56,7 @@ def test_run_json_tells_how_to_do_it_again(edges, tmp_path):
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["input"]["sha256"] == hashlib.sha256(edges.read_bytes()).hexdigest()
     assert record["input"]["items"] == 24
-    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": None}
+    expected = {"n_clusters": 3, "random_state": 7, "loss": "l1", "upper": 1, "normalize": "auto"}
     assert expected.items() <= record["parameters"].items()
     model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
     assert record["fit"]["history"] == model.history_.tolist()
@@ -89,30 +91,47 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
     spy.__signature__ = inspect.signature(original)
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
-    options = "--loss l1 --init spectral --n-init 2 --normalize degree --upper 0.4 --restarts 1"
-    options += " --max-iter 9 --tol 0.01 --seed 5"
+    options = "--loss mixed --l1-ratio 0.3 --init spectral --n-init 2 --normalize degree"
+    options += " --upper 0.4 --zero-weight 0.1 --restarts 1 --max-iter 9 --tol 0.01 --seed 5"
+    options += " --gamma 2 --n-neighbors 4 --n-jobs 2"
     result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert seen == {
         "n_clusters": 3,
-        "loss": "l1",
+        "loss": "mixed",
+        "l1_ratio": 0.3,
         "affinity": "precomputed",
         "init": "spectral",
         "n_init": 2,
         "normalize": "degree",
         "upper": 0.4,
+        "zero_weight": 0.1,
         "restarts": 1,
         "max_iter": 9,
         "tol": 0.01,
+        "n_jobs": 2,
         "random_state": 5,
         "verbose": 0,
+        "gamma": 2,
+        "n_neighbors": 4,
+        "memberships": "auto",
     }
 
 
 def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
-    assert command.AFFINITIES == base.AFFINITIES
-    assert set(command.STARTS) == {*init.STARTS, "l2"}
+    assert command.AFFINITIES == affinity.AFFINITIES
+    assert tuple(starts.STARTS) == command.STARTS
+    assert choice.STARTS == command.MANY_STARTS
+    assert tuple(losses.names()) == command.LOSSES
+    assert summary.EXPLAINED.keys() == {*losses.names()}
+
+
+def test_every_option_of_the_estimator_is_there():
+    # verbose follows from the terminal and --quiet; a checkpoint is written every minute; --many
+    # stands for memberships="sparse".
+    missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
+    assert missing == {"verbose", "checkpoint_every", "memberships"}
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -123,6 +142,30 @@ def test_defaults_are_those_of_the_estimator():
             command.cluster.make_context("cluster", ["x", "-r", "1"]).params[name]
             == (expected[name])
         ), name
+
+
+@pytest.mark.parametrize("loss", command.LOSSES)
+def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
+    result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert f"% of the {summary.EXPLAINED[loss]}" in result.stdout
+
+
+def test_an_empty_cell_is_an_unknown_pair(tmp_path):
+    """Two triangles, of which one pair is not known: with it or without, they are found."""
+    table = [["", *"abcdef"]]
+    for i, name in enumerate("abcdef"):
+        table.append([name, *(str(int(i // 3 == j // 3 and i != j)) for j in range(6))])
+    table[1][2] = table[2][1] = ""
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(",".join(row) for row in table), encoding="utf-8")
+    result = run("cluster", path, "-r", 2, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "1 pair is unknown" in result.stderr
+    assert "100.0 % of the squared similarities" in result.stdout
+    labels = [row[1] for row in rows(tmp_path / "run" / "labels.csv")[1:]]
+    assert len({*labels[:3]}) == len({*labels[3:]}) == 1
+    assert labels[0] != labels[3]
 
 
 @pytest.mark.parametrize("affinity", ["cosine", "rbf", "nearest_neighbors"])
@@ -198,7 +241,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold no words of two or more letters, and will be in no cluster: "
+    note = "4 texts hold none of the words that count, and will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
@@ -258,15 +301,16 @@ def test_large_memberships_are_an_array(edges, tmp_path, monkeypatch):
 
 
 def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path, monkeypatch):
-    """As fields of the outcome: whoever chooses, or knows the words, fills them in."""
-    choice = report.Choice([2, 3], [0.5, 0.4], 3, "the error is smallest")
+    """Words are a field of the outcome: whoever knows them fills them in."""
     topics = [[("ship", 2.0), ("sail\x1b", 1.0)], [("cow", 1.0)], []]
     original = summary.Outcome.__init__
-    more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
-    monkeypatch.setattr(
-        summary.Outcome, "__init__", lambda self, *arguments: original(self, *arguments, **more)
-    )
-    result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
+    more = {"topics": topics}
+
+    def init(self, *arguments, **known):
+        original(self, *arguments, **{**known, **more})
+
+    monkeypatch.setattr(summary.Outcome, "__init__", init)
+    result = run("cluster", edges, "-r", "2-4", "-o", tmp_path / "run")
     assert "0        8      ship, sail?" in result.stdout
     assert rows(tmp_path / "run" / "topics.csv")[1:] == [
         ["ship", "0", "2.0"],
@@ -297,7 +341,7 @@ def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch)
     names, H = room.read_membership(folder)
     assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])
     cover = [line.split("\t") for line in (folder / "clusters.txt").read_text().splitlines()]
-    sets = od.memberships.overlapping_sets(H.toarray(), 0.5)
+    sets = od.memberships.overlapping_sets(H.toarray())
     assert cover == [[names[i] for i in items] for items in sets]
     for kind in ("matrix", "memberships", "convergence"):
         picture = tmp_path / f"{kind}.svg"
@@ -371,3 +415,52 @@ def test_names_cannot_command_the_terminal(tmp_path):
     path = tmp_path / "graph.csv"
     path.write_text("\x1b[2Ja,b\nb,c\n\x1b[2Ja,c\n")
     assert "\x1b" not in run("cluster", path, "-r", 1, "-o", tmp_path / "run").output
+
+
+def test_what_was_decided_is_written_down(edges, tmp_path):
+    folder = tmp_path / "run"
+    result = run("cluster", edges, "-r", "auto", "-o", folder)
+    assert result.exit_code == 0, result.stderr
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["n_clusters"] == "auto"
+    assert record["settings"]["init"] == "spectral"
+    assert record["choice"]["n_clusters"] == record["fit"]["clusters"] == 3
+    assert record["choice"]["table"]["n_clusters"] == sorted(
+        record["choice"]["table"]["n_clusters"]
+    )
+    assert record["fit"]["unassigned"] == 0
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Why 3 clusters" in html
+    assert "regularization" in html
+    model = od.ODSymNMF(**record["parameters"]).fit(io.read(edges).matrix)
+    assert [row[1] for row in rows(folder / "labels.csv")[1:]] == [str(l) for l in model.labels_]
+    plain = run(
+        "cluster", edges, "-r", 3, "--normalize", "none", "--upper", "none", "-o", tmp_path / "p"
+    )
+    assert plain.exit_code == 0
+    record = json.loads((tmp_path / "p" / "run.json").read_text(encoding="utf-8"))
+    assert record["parameters"]["normalize"] is record["parameters"]["upper"] is None
+
+
+def test_covers_are_scored(edges, tmp_path):
+    folder = tmp_path / "run"
+    run("cluster", edges, "-r", 3, "-o", folder)
+    names, H = room.read_membership(folder)
+    sets = od.memberships.overlapping_sets(H)
+    truth = tmp_path / "truth.txt"
+    lines = ["\t".join(names[i] for i in items) for items in sets]
+    truth.write_text("# one per line\n" + "\n".join(lines) + "\n")
+    for found in (folder, truth):
+        result = run("score", found, truth, "--covers")
+        assert result.exit_code == 0, result.stderr
+        assert "overlapping NMI  1.0000" in result.stdout
+        assert "omega index      1.0000" in result.stdout
+    half = tmp_path / "half.txt"
+    half.write_text(lines[0] + "\n")
+    result = run("score", half, truth, "--covers")
+    assert "1 beside 3" in result.stdout
+    assert "in no cluster" in result.stdout
+    half.write_text("nobody\tknows\n")
+    assert "have no name in common" in run("score", half, truth, "--covers").stderr
+    half.write_text("# nobody\n")
+    assert "no clusters in it" in run("score", half, truth, "--covers").stderr

@@ -17,7 +17,10 @@ from odsymnmf.cli import fit as fitting
     [
         ([], "'-r'"),
         (["-r", 0], "0 is not in the range"),
-        (["-r", "two"], "'two' is not a valid integer"),
+        (["-r", "two"], "'two' is neither a whole number, a range such as 2-30, nor auto"),
+        (["-r", "5-2"], "the range 5-2 is empty"),
+        (["-r", "2-99999"], "give 10,000 candidates at most"),
+        (["-r", 2, "--normalize", "l2"], "'l2' is not 'degree'"),
         (["-r", 2, "--loss", "l3"], "'l3' is not one of 'l2', 'l1'"),
         (["-r", 2, "--upper", 0], "0.0 is not in the range x>0"),
         (["-r", 2, "--tol", -1], "-1.0 is not in the range"),
@@ -25,7 +28,11 @@ from odsymnmf.cli import fit as fitting
         (["-r", 2, "--upper", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "nan"], "nan is not a finite number"),
         (["-r", 2, "--tol", "inf"], "inf is not a finite number"),
-        (["-r", 2, "--init", "l2"], "--init l2 is a start for --loss l1"),
+        (["-r", 2, "--n-jobs", 0], "0 threads can do nothing"),
+        (["-r", 2, "--init", "l2"], "--init l2 is a start for other losses"),
+        (["-r", 2, "--loss", "mixed", "--init", "mixed"], "--init mixed is a start for other"),
+        (["-r", 2, "--l1-ratio", 1.5], "1.5 is not in the range 0<=x<=1"),
+        (["-r", 2, "--zero-weight", -1], "-1.0 is not in the range x>=0"),
         (["-r", 10**22], "is not in the range"),
         (["-r", 2, ""], "the path is empty"),
         (["-r", 2, "--colour"], "'--colour'"),
@@ -75,7 +82,7 @@ def test_usage_without_input():
         (None, ["no such file"]),
         ("", ["empty"]),
         ("a,b,1\nb,c,many\n", ["line 2"]),
-        ("a,b,1\nb,c,nan\n", ["line 2"]),
+        ("a,b,1\nb,c,inf\n", ["line 2"]),
     ],
 )
 def test_bad_input(tmp_path, content, words):

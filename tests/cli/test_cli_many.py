@@ -45,11 +45,12 @@ def test_groups_are_found_and_written(rings, r, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["-r", "auto"], "-r auto goes with --many"),
         (["-r", "some"], "some"),
         (["-r", 0], "0"),
         (["-r", 5, "--init", "ego"], "--init ego goes with --many"),
         (["-r", 5, "--many", "--init", "spectral"], "does not go with --many"),
+        (["-r", "2-9", "--many"], "give one number, or auto"),
+        (["-r", 5, "--many", "--checkpoint", "x"], "--checkpoint does not go with --many"),
         (["-r", 5, "--many", "--n-init", 3], "one start"),
         (["-r", 5, "--many", "--restarts", 3], "--restarts does not go with --many"),
         (["-r", 5, "--many", "--affinity", "cosine"], "nearest_neighbors"),

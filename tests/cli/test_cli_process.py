@@ -17,7 +17,7 @@ from cli_problems import COMMAND, FILES, environment, process, run, write_long_f
 from odsymnmf import kernels
 from odsymnmf.cli import cluster
 from odsymnmf.engine.run import Sweep
-from odsymnmf.estimators import base
+from odsymnmf.estimators import odsymnmf as base
 from odsymnmf.observers import progress
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
@@ -249,16 +249,17 @@ def read_until(stream, word: str, seconds: float = 60) -> None:
 
 
 @posix
-def test_ctrl_c_saves_the_last_sweep(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_the_last_sweep(tmp_path, number):
     graph = write_long_fit(tmp_path / "graph.csv")
     folder = tmp_path / "run"
     arguments = ["-r", 20, "--init", "random", "--tol", 0, "--max-iter", 10**6, "-o", folder]
     fit = process("cluster", graph, *arguments)
     read_until(fit.stderr, "sweep 1")
     time.sleep(0.5)
-    fit.send_signal(signal.SIGINT)
+    fit.send_signal(number)
     out, err = fit.communicate(timeout=120)
-    assert fit.returncode == 130
+    assert fit.returncode == 128 + number
     assert "Traceback" not in err
     assert sorted(os.listdir(folder)) == FILES
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))

@@ -16,6 +16,7 @@ from odsymnmf import kernels, similarity
 from odsymnmf.arrays import blocks
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import lone_items
+from odsymnmf.factorization import InterruptedWarning
 from odsymnmf.problem import blocking, following
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
@@ -141,7 +142,8 @@ def test_an_interrupted_callback_keeps_its_sweep(A, loss, diagonal):
             raise KeyboardInterrupt
 
     options = {"loss": loss, "diagonal": diagonal, "tol": 0, "restarts": 0}
-    found = od.factorize(A, 3, callback=callback, **options)
+    with pytest.warns(InterruptedWarning, match="interrupted: this is the result after"):
+        found = od.factorize(A, 3, callback=callback, **options)
     expected = quiet(A, 3, max_iter=2, **options)
     np.testing.assert_array_equal(found.H, expected.H)
     assert (found.n_iter, found.converged) == (2, False)
@@ -172,7 +174,8 @@ def test_an_interrupted_sweep_is_undone(monkeypatch, form, loss, diagonal):
         return original(*args)
 
     monkeypatch.setattr(room, "sweep", interrupted)
-    found = od.factorize(A, 3, callback=lambda sweep: done.append(sweep.n_iter), **options)
+    with pytest.warns(InterruptedWarning, match="interrupted: this is the result after"):
+        found = od.factorize(A, 3, callback=lambda sweep: done.append(sweep.n_iter), **options)
     assert len(calls) == 2
     np.testing.assert_array_equal(found.H, expected.H)
     np.testing.assert_array_equal(found.history, expected.history)
@@ -185,7 +188,8 @@ def test_an_interrupt_before_the_first_sweep_is_done_gives_the_start(monkeypatch
 
     monkeypatch.setattr(kernels.l2, "sweep", interrupted)
     H = np.random.default_rng(0).random((25, 3))
-    found = od.factorize(A, 3, init=H)
+    with pytest.warns(InterruptedWarning, match="interrupted: this is the result after"):
+        found = od.factorize(A, 3, init=H)
     np.testing.assert_array_equal(found.H, H)
     assert (found.n_iter, found.status) == (0, "interrupted")
 

@@ -49,6 +49,12 @@ for loss in ("l2", "l1"):
         f = quiet(sparse.csr_array(A), 3, loss=loss, init=start, random_state=0, max_iter=4)
         assert abs(f.objective - naive_objective(A, f.H, loss)) < 1e-9
         assert (np.diff(f.history) <= 1e-9).all()
+X = documents(0, n=36, m=7)
+A = as_kind("dense", X)
+for kind, loss in zip(KINDS * 2, ["l2", "l1", "l2", "l2", "mixed", "l2", "l1", "mixed"]):
+    for weights in (None, sparse.csr_array(0.5 * (A > 0.3))):
+        f = quiet(as_kind(kind, X), 2, loss=loss, weights=weights, max_iter=2, n_jobs=2, restarts=0)
+        assert (np.diff(f.history) < 0).all()
 B = A.copy()
 B[2, 5] += 1
 S = sparse.csr_array(B)

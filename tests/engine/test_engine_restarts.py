@@ -12,6 +12,7 @@ from odsymnmf.datasets import cliques, flip
 from odsymnmf.engine import growing, restarts, starts
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.run import Run
+from odsymnmf.factorization import InterruptedWarning
 from odsymnmf.metrics import membership_accuracy
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
@@ -122,6 +123,7 @@ def test_a_refused_column_waits_until_the_objective_has_fallen_as_much():
     run.callback = lambda state: seen.append(state.column) and False
     while np.isinf(below).any():
         one_round(run)
+    run._audit = lambda: None  # which would find out that the objectives below are made up
     worst, middle, _ = np.sort(below)
     assert worst < middle < run.objective
     run.state.objective = (worst + middle) / 2  # as if others had brought f down
@@ -236,9 +238,10 @@ def test_an_interrupt_returns_the_last_accepted_state(monkeypatch, room, after):
         return original(*arguments)
 
     monkeypatch.setattr(getattr(kernels, room), kernel, interrupted)
-    found = od.factorize(
-        A, 6, loss="l1", init=H, callback=lambda s: accepted.append(s.H.copy()) and False
-    )
+    with pytest.warns(InterruptedWarning):
+        found = od.factorize(
+            A, 6, loss="l1", init=H, callback=lambda s: accepted.append(s.H.copy()) and False
+        )
     assert not found.converged
     np.testing.assert_array_equal(found.H, accepted[-1])
     assert found.objective == pytest.approx(od.objective(A, found.H, "l1"))

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from odsymnmf.engine.many.choice import sparse_is_chosen
+from odsymnmf.factorization import InterruptedWarning
 from odsymnmf.problem import as_similarity
 
 
@@ -220,7 +221,10 @@ def test_ctrl_c_keeps_the_last_complete_sweep(loss):
         elif sweep.n_iter == 2:
             raise KeyboardInterrupt
 
-    with mock.patch("odsymnmf.engine.many.sweep.BLOCK", 40):
+    with (
+        mock.patch("odsymnmf.engine.many.sweep.BLOCK", 40),
+        pytest.warns(InterruptedWarning, match="after 2 complete sweeps"),
+    ):
         f = od.factorize(A, "auto", loss=loss, callback=press, tol=0)
     assert f.status == "interrupted"
     assert f.n_iter == 2
@@ -228,6 +232,43 @@ def test_ctrl_c_keeps_the_last_complete_sweep(loss):
     assert f.objective == pytest.approx(od.objective(A, f.H, loss=loss), rel=1e-10)
     strong = kept[-1].toarray().max(axis=0) > 0
     assert f.H.nnz == kept[-1].nnz or f.H.shape[1] < strong.size
+
+
+def test_what_sparse_memberships_do_not_know_is_refused(tmp_path):
+    A = cliques()
+    with pytest.raises(ValueError, match="cannot be written down on its way; leave checkpoint"):
+        od.factorize(A, "auto", checkpoint=tmp_path / "c")
+    with pytest.raises(ValueError, match="out of the range of sparse memberships; divide A"):
+        od.factorize(A * 1e200, "auto")
+    with pytest.raises(ValueError, match="columns of sparse memberships are not rebuilt"):
+        od.factorize(A, "auto", restarts=3)
+    one, two = (od.factorize(A, "auto", n_jobs=jobs) for jobs in (1, 2))
+    assert (one.H != two.H).nnz == 0
+    with pytest.raises(ValueError, match="n_jobs"):
+        od.factorize(A, "auto", n_jobs=0)
+
+
+def test_sets_are_starts_of_full_memberships_with_checkpoint_and_any_scale(tmp_path):
+    A, sets = cliques(), [set(range(6 * l, 6 * l + 6)) for l in range(4)]
+    options = {"init": sets, "memberships": "full"}
+    plain = od.factorize(A, 4, **options)
+    path = tmp_path / "c"
+    for _ in range(2):  # the second time, the file is read
+        kept = od.factorize(A, 4, checkpoint=path, **options)
+        assert np.array_equal(kept.H, plain.H)
+    with pytest.raises(ValueError, match="other"):
+        od.factorize(A, 4, checkpoint=path, init=[*sets[:3]], memberships="full")
+    large = od.factorize(A * 2.0**400, 4, **options)
+    assert np.array_equal(large.H, plain.H * 2.0**200)
+
+
+def test_the_result_is_saved_and_read(tmp_path):
+    f = od.factorize(cliques(), "auto")
+    f.save(tmp_path / "f.odsym")
+    g = od.load(tmp_path / "f.odsym")
+    assert (f.H != g.H).nnz == 0
+    assert g.memberships == "sparse"
+    assert np.array_equal(f.history, g.history)
 
 
 def test_same_seed_same_bits_and_too_few_sweeps_warn():
@@ -245,7 +286,7 @@ def test_nothing_of_n_times_r_is_made_on_the_way():
     f = od.factorize(A, "auto")
     members = od.memberships
     members.labels(f.H), members.strength(f.H), members.overlapping_sets(f.H)
-    members.overlapping_sets(f.H, "auto", A=A), members.canonical_order(f.H)
+    members.overlapping_sets(f.H, rule="harm", A=A), members.canonical_order(f.H)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert f.H.shape == (4000, 1000)

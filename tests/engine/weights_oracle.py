@@ -7,9 +7,9 @@ import numpy as np
 from odsymnmf.paper.symnmf import minimise_quartic
 
 
-def sweep(A, W, H, loss, diagonal="ignore", upper=np.inf, scales=None):
-    """Bring the rows of H to their optimum in turn, in place."""
-    for k in range(len(A)):
+def sweep(A, W, H, loss, diagonal="ignore", upper=np.inf, scales=None, items=None):
+    """Bring the rows of H (or of some items) to their optimum in turn, in place."""
+    for k in range(len(A)) if items is None else items:
         rest = np.delete(np.arange(len(A)), k)
         w = W[k, rest]
         for l in range(H.shape[1]):

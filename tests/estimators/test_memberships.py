@@ -81,15 +81,19 @@ def test_strength_is_a_share_of_the_explained_similarity():
 
 def test_fixed_thresholds():
     H = np.array([[1.0, 0.5, 0.0], [0.1, 0.0, 0.2], [0.0, 0.0, 0.0]])
-    assert [s.tolist() for s in overlapping_sets(H)] == [[0, 1], [0], [1]]
-    assert [s.tolist() for s in overlapping_sets(H, 0.51)] == [[0], [], [1]]
+    for threshold, expected in ((None, [[0, 1], [0], [1]]), (0.51, [[0], [], [1]])):
+        sets = overlapping_sets(H, threshold, rule="row")
+        assert [s.tolist() for s in sets] == expected
     assert [s.tolist() for s in overlapping_sets(H, 0)] == [[0, 1], [0], [1]]
+    assert [s.tolist() for s in overlapping_sets(H)] == [[0, 1], [], []]  # alone in a cluster
+    sets = overlapping_sets(H, 0.2, rule="column")
+    assert [s.tolist() for s in sets] == [[0], [0], [1]]
     assert [s.tolist() for s in overlapping_sets(np.array([[1.0], [3.0], [2.0]]))] == [[1, 2, 0]]
 
 
 @pytest.mark.parametrize("loss", ["l2", "l1"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_auto_asks_what_the_objective_would_say(kind, loss):
+def test_harm_is_what_the_objective_would_say(kind, loss):
     given, A, H = problem(kind)
     p = 2 if loss == "l2" else 1
     harm = np.zeros_like(H)
@@ -101,18 +105,18 @@ def test_auto_asks_what_the_objective_would_say(kind, loss):
     # Just below and just above what each membership is worth.
     for worth in np.sort(harm[harm > 0])[::5]:
         for tolerance in (worth * (1 - 1e-9), worth * (1 + 1e-9)):
-            sets = overlapping_sets(H, "auto", A=given, loss=loss, tolerance=tolerance)
+            sets = overlapping_sets(H, tolerance, rule="harm", A=given, loss=loss)
             for l in range(H.shape[1]):
                 assert set(sets[l]) == set(np.flatnonzero(harm[:, l] > tolerance))
     assert (harm < 0).any()
 
 
-def test_auto_finds_the_overlap_of_two_cliques():
+def test_harm_finds_the_overlap_of_two_cliques():
     H = np.zeros((9, 2))
     H[:5, 0] = H[4:, 1] = 1
     A = np.minimum(H @ H.T, 1)
     f = od.factorize(A, 2, loss="l1")
-    sets = overlapping_sets(f.H, "auto", A=A, loss="l1")
+    sets = overlapping_sets(f.H, rule="harm", A=A, loss="l1")
     assert {frozenset(s.tolist()) for s in sets} == {frozenset(range(5)), frozenset(range(4, 9))}
 
 
@@ -146,9 +150,9 @@ def test_who_holds_valjean():
 def test_errors():
     H = np.ones((3, 2))
     with pytest.raises(ValueError, match="pass A"):
-        overlapping_sets(H, "auto")
-    with pytest.raises(ValueError, match="threshold='otsu' is not known"):
-        overlapping_sets(H, "otsu")
+        overlapping_sets(H, rule="harm")
+    with pytest.raises(ValueError, match="rule='otsu' is not known"):
+        overlapping_sets(H, rule="otsu")
     with pytest.raises(ValueError, match="from 0 to 1"):
         overlapping_sets(H, 1.5)
     with pytest.raises(ValueError, match="A is of 2 items, but H has 3 rows"):

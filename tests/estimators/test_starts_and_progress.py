@@ -1,6 +1,7 @@
 """Several starts, progress, callbacks, and Ctrl-C on the way."""
 
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -11,15 +12,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, observers
-from odsymnmf.estimators import base
+from odsymnmf.engine.run import Sweep
+from odsymnmf.estimators import odsymnmf as base
+from odsymnmf.factorization import InterruptedWarning
 
 # Starts
 
 
 def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A):
     settings = {"n_clusters": 3, "loss": "l1", "init": "random", "random_state": 1}
-    alone = ODSymNMF(**settings, n_init=6).fit(A)
-    for n_jobs in (2, 4, -1):
+    alone = ODSymNMF(**settings, n_init=6, n_jobs=1).fit(A)
+    for n_jobs in (2, 4, 13, -1):
         model = ODSymNMF(**settings, n_init=6, n_jobs=n_jobs).fit(A)
         assert_array_equal(model.membership_, alone.membership_)
         assert_array_equal(model.history_, alone.history_)
@@ -41,16 +44,34 @@ def test_the_first_start_is_init_and_the_others_are_random(A, monkeypatch):
     assert len(set(seeds)) == 4
 
 
+@pytest.mark.parametrize(
+    ("n_init", "n_jobs", "each"),
+    [(1, None, None), (4, None, None), (1, 3, 3), (2, 5, 2), (4, 2, 1)],
+)
+def test_starts_come_first_and_share_the_threads_that_are_left(
+    A, monkeypatch, n_init, n_jobs, each
+):
+    shares = []
+
+    def spy(*args, n_jobs, **kwargs):
+        shares.append(n_jobs)
+        return od.factorize(*args, n_jobs=n_jobs, **kwargs)
+
+    monkeypatch.setattr(base, "factorize", spy)
+    ODSymNMF(3, init="random", n_init=n_init, n_jobs=n_jobs, random_state=0).fit(A)
+    assert shares == [each] * n_init
+
+
 def test_a_start_may_be_given(A):
     start = np.random.RandomState(1).uniform(size=(27, 3))
-    model = ODSymNMF(3, init=start, max_iter=0).fit(A)
+    model = ODSymNMF(3, init=start, max_iter=0, normalize=None).fit(A)
     assert model.objective_ == pytest.approx(od.objective(A, start))
 
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_generators_seed_as_well(A, make):
     settings = {"init": "random", "n_init": 3, "max_iter": 500}
-    one = ODSymNMF(3, **settings, random_state=make(3)).fit(A)
+    one = ODSymNMF(3, **settings, random_state=make(3), n_jobs=1).fit(A)
     other = ODSymNMF(3, **settings, random_state=make(3), n_jobs=2).fit(A)
     assert_array_equal(one.membership_, other.membership_)
 
@@ -68,14 +89,50 @@ def test_one_warning_where_the_best_start_has_not_converged(A):
 # Progress and callbacks
 
 
-def test_verbose_shows_objective_and_rate(A, capsys):
+def test_verbose_shows_where_the_fit_is(A, capsys):
     model = ODSymNMF(3, n_init=2, verbose=1, random_state=0).fit(A)
     shown = capsys.readouterr().err
     assert "ODSymNMF" in shown
-    assert f"objective={model.objective_:.4g}"[:-1] in shown
-    assert "sweep/s" in shown
+    assert "100%" in shown
+    assert f"objective {model.objective_:.4g}"[:-1] in shown
     ODSymNMF(3).fit(A)
     assert capsys.readouterr().err == ""
+
+
+def test_the_bar_moves_during_the_start(capsys, monkeypatch):
+    monkeypatch.setattr(observers, "GLANCE", 0.01)
+    with observers.progress("fit", 200, 1) as show:
+        time.sleep(0.1)
+        shown = capsys.readouterr().err
+        assert shown.count("preparing the start, 00:00") > 2
+        show(Sweep(1, 7.5, np.zeros((2, 2))))
+        time.sleep(0.1)
+    assert "sweep 1, objective 7.5" in capsys.readouterr().err
+
+
+def test_time_left_follows_the_violation_not_max_iter():
+    """Sweeps of a second, each of which takes half of the violation away: 14 reach 1e-4."""
+    pace = observers.Pace(max_iter=10_000, n_init=1, tol=1e-4)
+    assert pace.left(50.0) is None
+    for k in range(14):
+        pace.see(Sweep(k + 1, 1.0, np.zeros((2, 2)), None, 0.5**k), 0, 100.0 + k)
+        left = pace.left(100.0 + k)
+        assert left is None if k < 2 else abs(left - (13.3 - k)) < 1
+    pace.see(None, 0, 120.0)
+    assert pace.share == 1
+    assert pace.left(120.0) == 0
+
+
+def test_time_left_with_several_starts_and_a_tolerance_of_zero():
+    pace = observers.Pace(max_iter=10, n_init=2, tol=0.0)
+    for k in range(1, 6):
+        pace.see(Sweep(k, 1.0, np.zeros((2, 2)), None, 0.1), 0, float(k))
+    assert pace.share == pytest.approx(0.25)
+    assert pace.left(5.0) == pytest.approx(15.0)
+    # A column that is built anew is no sweep, and never moves the bar back.
+    pace.see(Sweep(5, 1.0, np.zeros((2, 2)), 1, 0.9), 0, 6.0)
+    assert pace.sweeps == 5
+    assert pace.share == pytest.approx(0.25)
 
 
 def test_verbose_without_tqdm_says_what_to_install(A, monkeypatch):
@@ -99,7 +156,7 @@ def test_verbose_2_prints_a_line_now_and_then(A, capsys, monkeypatch):
         f"ODSymNMF: sweep {k} of at most 9" for k in (1, 4, 7)
     ]
     assert lines[0].endswith(f"objective {model.history_[1]:.6g}")
-    assert lines[-1].endswith(f"objective {model.history_[7]:.6g}, at most 4 s left")
+    assert lines[-1].endswith(f"objective {model.history_[7]:.6g}, about 4 s left")
 
 
 needs_callbacks = pytest.mark.skipif(
@@ -136,7 +193,7 @@ class Recorder:
 @needs_callbacks
 def test_callbacks_see_every_sweep(A):
     seen = Recorder()
-    model = ODSymNMF(3).set_callbacks(seen).fit(A)
+    model = ODSymNMF(3, normalize=None).set_callbacks(seen).fit(A)
     assert seen.events[:4] == ["setup", "begin fit", "begin start", "begin sweep"]
     assert seen.events[-3:] == ["end start", "end fit", "teardown"]
     assert_allclose(seen.objectives, model.history_[1:], rtol=1e-9)
@@ -182,8 +239,10 @@ def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
         return original(*args, callback=press, **options)
 
     monkeypatch.setattr(base, "factorize", interrupting)
-    model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
-    assert begun == ["greedy", "random"]
+    with pytest.warns(InterruptedWarning):
+        model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
+    assert begun == ["spectral", "random"]
+    assert model.status_ == "interrupted"
     assert np.isfinite(model.membership_).all()
 
 
@@ -200,7 +259,8 @@ def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
 
     monkeypatch.setattr(base, "factorize", interrupting)
     limit = 3
-    model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
+    with pytest.warns(InterruptedWarning):
+        model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert len(begun) == 3
     assert model.objective_ == ODSymNMF(3, n_init=2, random_state=0).fit(A).objective_
     begun.clear()

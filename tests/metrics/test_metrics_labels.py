@@ -10,7 +10,6 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from odsymnmf import metrics
 from odsymnmf.metrics import label_accuracy, membership_accuracy, scores
 
 entries = st.floats(0, 4, width=32)
@@ -111,7 +110,7 @@ class TestLabelAccuracy:
 
     @pytest.mark.parametrize("rows", [1, 3, 500])
     def test_is_that_of_the_full_table(self, monkeypatch, rows):
-        monkeypatch.setattr(metrics, "PART_ROWS", rows)
+        monkeypatch.setattr("odsymnmf.metrics._labels.PART_ROWS", rows)
         rng = np.random.default_rng(0)
         for clusters, classes in [(1, 9), (9, 1), (30, 20), (20, 60), (60, 60)] * 4:
             found, truth = rng.integers(0, clusters, 60), rng.integers(0, classes, 60)

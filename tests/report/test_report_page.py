@@ -183,13 +183,15 @@ def test_how_many_words_and_settings_are_shown_if_given():
 
 def test_what_is_there_already_is_not_made_again(monkeypatch):
     A, H = two_cliques()
-    sets = memberships.overlapping_sets(H, 0.5)
+    sets = memberships.overlapping_sets(H)
     expected = make(A, H)
     picture = matrix_picture(A, H)
     monkeypatch.setattr(_page, "matrix_picture", None)
     monkeypatch.setattr(Members, "sets", None)
     html = make(A, H, picture=picture, sets=sets)
-    assert html == expected.replace(_page.HALF, "that belong to it as well as to their own cluster")
+    assert html == expected.replace(
+        _page.FIFTH, "that belong to it as well as to their own cluster"
+    )
 
 
 def test_rounded_zeros_have_no_negative_side():
@@ -223,7 +225,7 @@ def test_overlap_names_who_is_shared():
 def test_one_shared_member_is_an_overlap_however_small_the_cosine():
     H = np.kron(np.eye(2), np.ones((4, 1)))
     H[:4, 0] = 100
-    H[7] = [0.5, 0.5]
+    H[7] = [0.01, 1.0]
     html = make(H @ H.T, H)
     assert 'title="clusters 0 and 1: 1 shared member, cosine 0.00"' in html
     assert "do not overlap" not in html

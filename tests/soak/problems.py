@@ -68,6 +68,16 @@ def problem(rng, kind):
     return sparse.csr_array(A) if kind == "sparse" else A, A.astype(np.float64), dtype
 
 
+def weights(rng, n):
+    """Return what pairs weigh: nothing said, some unknown, or any number; the diagonal one."""
+    shape = rng.integers(4)
+    if shape < 2:
+        return None
+    W = (rng.random((n, n)) < 0.7) * (1.0 if shape == 2 else 2.0 * rng.random((n, n)))
+    W = np.triu(W, 1)
+    return W + W.T + np.eye(n)
+
+
 def pairs(M, diagonal):
     """Return the entries that count."""
     return M.ravel() if diagonal == "fit" else M[~np.eye(len(M), dtype=bool)]
@@ -78,12 +88,14 @@ def once(name, kind, seed, k):
     rng = np.random.default_rng([seed, list(LOSSES).index(name), KINDS.index(kind), k])
     loss, diagonal = LOSSES[name]
     A, whole, dtype = problem(rng, kind)
+    W = weights(rng, len(whole))
     r = int(rng.integers(1, 6))
     f = quiet(
         A,
         r,
         loss=loss,
         diagonal=diagonal,
+        weights=W,
         init=str(rng.choice(STARTS)),
         max_iter=int(rng.integers(0, 40)),
         tol=float(rng.choice([0, 1e-4])),
@@ -94,8 +106,9 @@ def once(name, kind, seed, k):
     assert np.isfinite(f.H).all()
     assert (f.H >= 0).all()
     a, p = pairs(whole, diagonal), pairs(np.float64(f.H) @ np.float64(f.H).T, diagonal)
+    w = 1.0 if W is None else pairs(W, diagonal)
     power = 1 if loss == "l1" else 2
-    true = np.sum(np.abs(a - p) ** power)
+    true = np.sum(w * np.abs(a - p) ** power)
     small = ROUNDING[dtype] * max(np.sum((np.abs(a) + p) ** power), f.history[0])
     if kind.startswith("gram"):  # whose sums are made over all pairs, before the diagonal goes
         small += 1e-13 * np.sum(np.abs(whole) ** power)

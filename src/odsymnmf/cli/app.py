@@ -10,6 +10,7 @@ from odsymnmf.cli.cluster import INTERRUPTED, cluster
 from odsymnmf.cli.completion import completion
 from odsymnmf.cli.info import info
 from odsymnmf.cli.plot import plot
+from odsymnmf.cli.predict import predict
 from odsymnmf.cli.reproduce import reproduce
 from odsymnmf.cli.score import score
 from odsymnmf.cli.stream import forgiving_stderr
@@ -56,5 +57,5 @@ def app() -> None:
     """
 
 
-for command in (cluster, score, plot, reproduce, info, completion):
+for command in (cluster, predict, score, plot, reproduce, info, completion):
     app.add_command(command)

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import FilePath, Number, NumberOrAuto
+from odsymnmf.cli.options import ClusterCount, FilePath, Number, OrAuto, jobs
+from odsymnmf.cli.words import Words, read_words, text_options
 
 if TYPE_CHECKING:
     from odsymnmf.cli.summary import Outcome
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
+# These are the library's, which is too heavy to be imported for a help text; a test compares.
+LOSSES = ("l2", "l1", "mixed", "robust")
+STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
 MANY_STARTS = ("ego", "leiden", "label_propagation")
-STARTS = ("auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", *MANY_STARTS)
-# Those of odsymnmf.io, which is too heavy to be imported for a help text; a test compares.
 FORMATS = (
     *("edges", "adjlist", "table", "mtx", "npy", "npz"),
     *("parquet", "graphml", "gexf", "gml", "pajek", "cluto"),
@@ -31,9 +33,9 @@ INTERRUPTED = 130
 @click.option(
     "-r",
     "n_clusters",
-    type=NumberOrAuto(1, 10**9),
+    type=ClusterCount(),
     required=True,
-    help="Number of clusters; with --many, auto: as many as there are.",
+    help="Number of clusters; 2-30 chooses among these, auto finds it.",
 )
 @click.option(
     "--many",
@@ -41,7 +43,16 @@ INTERRUPTED = 130
     help="Thousands of clusters: memberships are kept by their non-zeros. INPUT must be a graph.",
 )
 @click.option(
-    "--loss", type=click.Choice(["l2", "l1"]), default="l2", help="Squared or absolute errors."
+    "--loss",
+    type=click.Choice(LOSSES),
+    default="l2",
+    help="Squared errors, absolute errors, both in the ratio of --l1-ratio, or the larger of both.",
+)
+@click.option(
+    "--l1-ratio",
+    type=Number(0, 1),
+    default=0.5,
+    help="Share of absolute errors, with --loss mixed.",
 )
 @click.option(
     "--affinity",
@@ -51,11 +62,23 @@ INTERRUPTED = 130
     "item, to be compared so.",
 )
 @click.option(
+    "--n-neighbors",
+    type=click.IntRange(1),
+    default=10,
+    help="Neighbours of each item, with --affinity nearest_neighbors.",
+)
+@click.option(
+    "--gamma",
+    type=Number(0),
+    show_default="1 / number of features",
+    help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
+)
+@click.option(
     "--init",
-    type=click.Choice(STARTS),
+    type=click.Choice(["auto", *STARTS, *MANY_STARTS]),
     default="auto",
-    help="The first start. auto: greedy, with --many ego. With --many: ego (sets of neighbours), "
-    "leiden, label_propagation (these need igraph).",
+    help="The first start. With --many: ego (sets of neighbours), leiden, label_propagation "
+    "(these need igraph).",
 )
 @click.option(
     "--n-init",
@@ -65,24 +88,55 @@ INTERRUPTED = 130
 )
 @click.option(
     "--normalize",
-    type=click.Choice(["degree"]),
-    help="Divide each link by the root of what its two items have in all: for graphs.",
+    type=OrAuto(click.Choice(["degree"]), "[auto|degree|none]"),
+    default="auto",
+    help="Divide each similarity by the square root of the product of the degrees of its two "
+    "items: for graphs.",
 )
-@click.option("--upper", type=Number(0, min_open=True), help="Upper bound on memberships.")
+@click.option(
+    "--upper",
+    type=OrAuto(Number(0, min_open=True), "FLOAT|auto|none"),
+    default="auto",
+    help="Upper bound on memberships.",
+)
+@click.option(
+    "--zero-weight",
+    type=Number(0),
+    default=1.0,
+    help="What a pair weighs that INPUT does not list; less than 1 leaves fewer items unassigned.",
+)
 @click.option(
     "--restarts",
     type=click.IntRange(0),
-    show_default="0 for l2, 10 for l1",
-    help="Most rounds that build clusters anew.",
+    show_default="0 for l2 and robust, 10 for l1 and mixed",
+    help="Maximum number of rounds in which clusters are rebuilt.",
 )
-@click.option("--max-iter", type=click.IntRange(0), default=200, help="Most sweeps of a start.")
-@click.option("--tol", type=Number(0), default=1e-4, help="Stop when less than this moves.")
+@click.option(
+    "--max-iter",
+    type=click.IntRange(0),
+    default=200,
+    help="Maximum number of iterations of a start.",
+)
+@click.option("--tol", type=Number(0), default=1e-4, help="Tolerance for stopping.")
+@click.option(
+    "--n-jobs",
+    type=int,
+    callback=jobs,
+    show_default="one thread, row by row",
+    help="Threads, -1 for all cores; the result is the same for every number.",
+)
 @click.option(
     "--seed",
     "random_state",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
-    help="Seed of all that is random.",
+    help="Random seed.",
+)
+@click.option(
+    "--checkpoint",
+    type=FilePath(),
+    metavar="FILE",
+    help="Write the fit down here every minute; the same command goes on from it after a kill.",
 )
 @click.option(
     "--format", type=click.Choice(FORMATS), help="Format of INPUT, if it is not recognised."
@@ -90,9 +144,9 @@ INTERRUPTED = 130
 @click.option(
     "--symmetrize",
     type=click.Choice(["max", "mean", "sum"]),
-    help="Make one link of i to j and j to i, where they differ.",
+    help="How to combine i to j and j to i, where they differ.",
 )
-@click.option("--text", is_flag=True, help="INPUT is a folder, or several files, of plain text.")
+@text_options
 @click.option(
     "-o",
     "--output",
@@ -110,7 +164,6 @@ def cluster(
     inputs: tuple[str, ...],
     format: str | None,
     symmetrize: str | None,
-    text: bool,
     output: Path | None,
     force: bool,
     quiet: bool,
@@ -120,19 +173,24 @@ def cluster(
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, GraphML, GML or
-    CLUTO, or with --text a folder of texts. The results are tables (labels.csv, membership.csv),
-    run.json and, to be opened in a browser, report.html.
+    CLUTO, or with --text texts. The results are tables (labels.csv, membership.csv; for texts also
+    topics.csv, the top words), run.json, model.odsym for odsymnmf predict and, to be opened in a
+    browser, report.html.
 
     \b
-    a graph     odsymnmf cluster graph.csv -r 8 --normalize degree --upper 0.4 --n-init 20
-    documents   odsymnmf cluster letters/ -r 12 --text
+    a graph     odsymnmf cluster graph.csv -r 8
+    documents   odsymnmf cluster letters/ -r auto --text
+    one column  odsymnmf cluster reviews.csv -r 12 --text-column review
     many groups odsymnmf cluster big.edges -r auto --many
     """
-    _check_many(many, parameters)
+    words = Words.of(parameters)
+    text = words is not None
+    _check_many(many, text, parameters)
     parameters["memberships"] = "sparse" if many else "auto"
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
-    if parameters["init"] == "l2" and parameters["loss"] != "l1":
-        raise click.UsageError("--init l2 is a start for --loss l1; leave it out")
+    if parameters["init"] == parameters["loss"]:
+        start = parameters["init"]
+        raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
     folder = output or Path(_default_name(inputs[0]))
 
     from odsymnmf.cli.fit import finishing, fit, read_items
@@ -146,9 +204,13 @@ def cluster(
     check_folder(folder, force=force)  # before the work, not after
     features = parameters["affinity"] != "precomputed"
     begun = time.perf_counter()
-    items, fingerprint = read_items(
-        inputs, text=text, format=format, features=features, symmetrize=symmetrize
-    )
+    used = None
+    if words is None:
+        items, fingerprint = read_items(
+            inputs[0], format=format, features=features, symmetrize=symmetrize
+        )
+    else:
+        items, fingerprint, used = read_words(inputs, words)
     read = time.perf_counter() - begun
     for note in notes(items, parameters["n_clusters"]):
         say(f"note: {note}")
@@ -156,13 +218,27 @@ def cluster(
     import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
 
     begun = time.perf_counter()
-    model, interrupted = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    model, ended = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    interrupted = ended != 0
     seconds = {"read": read, "fit": time.perf_counter() - begun}
-    outcome = Outcome(inputs, items, fingerprint, parameters, model, interrupted, seconds)
+    topics = None if words is None else _topics(model, items)
+    outcome = Outcome(
+        inputs,
+        items,
+        fingerprint,
+        parameters,
+        model,
+        interrupted,
+        seconds,
+        topics=topics,
+        words=used,
+    )
     with finishing(interrupted, say) as pressed:
         if interrupted:
             say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
         missing = _save(outcome, folder, force)
+        if not interrupted:
+            _remove_checkpoints(parameters)
         try:
             for line in [*missing, *advice(outcome, folder)]:
                 say(line)
@@ -171,25 +247,43 @@ def cluster(
         except KeyboardInterrupt:
             click.echo(f"interrupted while printing; {folder} was written", err=True)
     if pressed:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(128 + ended if ended else INTERRUPTED)
 
 
-def _check_many(many: bool, parameters: dict[str, Any]) -> None:
+def _remove_checkpoints(parameters: dict[str, Any]) -> None:
+    """Remove what a fit that is done and saved was written down in."""
+    if parameters["checkpoint"] is not None:
+        for start in range(parameters["n_init"]):
+            name = parameters["checkpoint"] + (f".{start}" if start else "")
+            Path(name).unlink(missing_ok=True)
+
+
+def _topics(model: Any, items: Any) -> Any:
+    """Return the top words of every cluster."""
+    from odsymnmf.memberships import top_features
+
+    return top_features(model.membership_, items.matrix, items.features)
+
+
+def _check_many(many: bool, text: bool, parameters: dict[str, Any]) -> None:
     """Refuse what only goes with --many, or does not go with it, in the words of the command."""
     init = parameters["init"]
-    if not many and parameters["n_clusters"] == "auto":
-        raise click.UsageError("-r auto goes with --many; else give the number of clusters")
     if not many and init in MANY_STARTS:
         raise click.UsageError(f"--init {init} goes with --many")
     if many and init not in ("auto", *MANY_STARTS):
         raise click.UsageError(
             f"--init {init} does not go with --many; use {', '.join(MANY_STARTS)}"
         )
+    if many and isinstance(parameters["n_clusters"], list):
+        raise click.UsageError("-r: with --many, give one number, or auto")
     if many and parameters["n_init"] > 1:
         raise click.UsageError("--n-init: with --many there is one start; leave it out")
     if many and parameters["restarts"]:
         raise click.UsageError("--restarts does not go with --many; leave it out")
-    if many and parameters["affinity"] not in (None, "precomputed", "nearest_neighbors"):
+    if many and parameters["checkpoint"] is not None:
+        raise click.UsageError("--checkpoint does not go with --many; leave it out")
+    graph = parameters["affinity"] in (None, "precomputed", "nearest_neighbors")
+    if many and (text or not graph):
         raise click.UsageError("--many needs a graph; use --affinity nearest_neighbors")
 
 
@@ -215,12 +309,16 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
 
     from odsymnmf import report, runs
     from odsymnmf.cli.summary import facts, record
+    from odsymnmf.cli.words import features_of
+    from odsymnmf.estimators import saving
 
     model, names = outcome.model, outcome.items.names
     H = model.membership_
     with runs.new_run(folder, force=force) as new:
-        runs.write_result(
-            new, names, H, record(outcome), outcome.sets if sparse.issparse(H) else None
+        sets = outcome.sets if sparse.issparse(H) else None
+        runs.write_result(new, names, H, record(outcome), sets, model.labels_)
+        saving.save(
+            model, new / "model.odsym", names=list(names), features=features_of(outcome.items)
         )
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)

@@ -1,14 +1,11 @@
 """From input to a fitted model, for the command cluster."""
 
 import hashlib
-import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-from odsymnmf.cli.text import plain
 
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
@@ -16,58 +13,20 @@ if TYPE_CHECKING:
 
 
 def read_items(
-    paths: Sequence[str], *, text: bool, format: str | None, features: bool, symmetrize: str | None
+    path: str, *, format: str | None, features: bool, symmetrize: str | None
 ) -> tuple["Items", str]:
     """Return what to cluster, and the SHA-256 of what was read."""
     from odsymnmf import io
 
-    if text:
-        return _read_texts(paths)
-    items = io.read(paths[0], format=format, features=features, symmetrize=symmetrize)
+    items = io.read(path, format=format, features=features, symmetrize=symmetrize)
     if len(items.names) < 2:
-        raise io.InputError(f"{paths[0]}: one item only; give at least two, to compare")
-    with open(paths[0], "rb") as file:
+        raise io.InputError(f"{path}: one item only; give at least two, to compare")
+    with open(path, "rb") as file:
         return items, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _read_texts(paths: Sequence[str]) -> tuple["Items", str]:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    from odsymnmf import io
-
-    names, texts = io.read_texts(paths)
-    if len(names) < 2:
-        raise io.InputError(f"{names[0]}: one text only; give at least two, to compare")
-    # The name of a file may be any bytes; a table holds UTF-8.
-    names = [os.fsencode(name).decode("utf-8", "replace") for name in names]
-    words = TfidfVectorizer()
-    try:
-        X = words.fit_transform(texts)
-    except ValueError as error:
-        raise io.InputError(
-            f"the {len(texts)} texts hold no words of two or more letters"
-        ) from error
-    fingerprint = hashlib.sha256()
-    for part in (*names, *texts):
-        piece = part.encode()
-        fingerprint.update(len(piece).to_bytes(8, "big") + piece)
-    terms = list(words.get_feature_names_out())
-    notes = _without_words([names[i] for i in (X.getnnz(axis=1) == 0).nonzero()[0]])
-    return io.Items(X, names, "text", notes, features=terms), fingerprint.hexdigest()
-
-
-def _without_words(names: list[str]) -> list[str]:
-    if not names:
-        return []
-    shown = ", ".join(repr(plain(name)) for name in names[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    hold = "1 text holds" if len(names) == 1 else f"{len(names)} texts hold"
-    where = "will be in no cluster"
-    return [f"{hold} no words of two or more letters, and {where}: {shown}{more}"]
-
-
-def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", bool]:
-    """Return a fitted model, and whether Ctrl-C ended the fit early.
+def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", int]:
+    """Return a fitted model, and the signal that ended the fit early (0: none did).
 
     Raises
     ------
@@ -77,11 +36,13 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
     from sklearn.exceptions import ConvergenceWarning
 
     from odsymnmf import ODSymNMF
+    from odsymnmf.factorization import InterruptedWarning
 
     model = ODSymNMF(**parameters, verbose=verbose)
     with warnings.catch_warnings(), _noticing_interrupts() as pressed:
         # The summary says it, with the names of the options.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", InterruptedWarning)
         try:
             model.fit(X)
         except MemoryError as error:
@@ -89,7 +50,7 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", b
             raise MemoryError(f"{reason}; choose a smaller -r, or cluster fewer items") from error
     if pressed and model.n_iter_ == 0:
         raise KeyboardInterrupt
-    return model, bool(pressed)
+    return model, pressed[0] if pressed else 0
 
 
 @contextmanager
@@ -114,16 +75,17 @@ def finishing(pressed: bool, tell: Callable[[str], None]) -> Iterator[list[bool]
 
 
 @contextmanager
-def _noticing_interrupts() -> Iterator[list[bool]]:
-    """Yield a list that gets an entry at Ctrl-C: the engine ends early, and does not say why."""
-    pressed: list[bool] = []
+def _noticing_interrupts() -> Iterator[list[int]]:
+    """Yield a list that gets the number of every signal to end: the last sweep is then saved."""
+    pressed: list[int] = []
 
     def notice(signum: int, frame: Any) -> None:
-        pressed.append(True)
+        pressed.append(signum)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, notice)
+    before = {number: signal.signal(number, notice) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield pressed
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,6 +1,7 @@
 """What is said of a run: on the terminal, on its page, and in run.json."""
 
 import datetime
+import math
 import platform
 import re
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
 # How many clusters, and members of each, are shown on the terminal; the page shows all.
 CLUSTERS, MEMBERS, WORDS = 20, 5, 8
+# What the share that is explained is a share of.
+EXPLAINED = {
+    "l2": "squared similarities",
+    "l1": "absolute similarities",
+    "mixed": "similarities, absolute and squared",
+    "robust": "similarities, absolute or squared, whichever is less",
+}
 # Numbers may begin so; anything else that does, a spreadsheet takes for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
@@ -39,9 +47,8 @@ class Outcome:
     model: "ODSymNMF"
     interrupted: bool
     seconds: dict[str, float]
-    choice: "Choice | None" = None
     topics: "Topics | None" = None
-    settings: Mapping[str, str] | None = None
+    words: Mapping[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -49,12 +56,31 @@ class Outcome:
         more = f" and {len(self.inputs) - 1} more" if len(self.inputs) > 1 else ""
         return plain(Path(self.inputs[0]).resolve().name, 100) + more
 
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What "auto" stood for, in words."""
+        found = {name: _in_words(value) for name, value in self.model.settings_.items()}
+        return {"kind of input" if name == "kind" else name: value for name, value in found.items()}
+
+    @cached_property
+    def choice(self) -> "Choice | None":
+        """How the number of clusters was chosen, if it was."""
+        found = getattr(self.model, "choice_", None)
+        if found is None:
+            return None
+        from odsymnmf.choose.result import MEASURES
+        from odsymnmf.report import Choice
+
+        values = found.values.tolist()
+        measure = MEASURES[found.measure]
+        return Choice(found.candidates.tolist(), values, found.n_clusters, found.reason, measure)
+
     @cached_property
     def members(self) -> "Members":
         """H as the page and the terminal show it."""
         from odsymnmf.drawing import as_members
 
-        return as_members(self.model.membership_)
+        return as_members(self.model.membership_, None, self.model.labels_)
 
     @cached_property
     def sets(self) -> "list[NDArray[Any]]":
@@ -93,7 +119,8 @@ class Outcome:
 
         A = self.model.similarity_
         try:
-            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), loss=self.parameters["loss"])
+            options = {name: self.parameters[name] for name in ("loss", "l1_ratio")}
+            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), **options)
         except MemoryError:  # the result is worth more than this number
             return None
         return 1 - self.model.objective_ / nothing if nothing > 0 else None
@@ -103,8 +130,7 @@ class Outcome:
         """How good the fit is, in words."""
         if self.explained is None:
             return "not known: all similarities are zero, or there was too little memory"
-        of = "squared" if self.parameters["loss"] == "l2" else "absolute"
-        return f"{100 * self.explained:.1f} % of the {of} similarities"
+        return f"{100 * self.explained:.1f} % of the {EXPLAINED[self.parameters['loss']]}"
 
     @property
     def end(self) -> str:
@@ -139,7 +165,7 @@ def notes(items: "Items", r: Any) -> list[str]:
             f"{len(formulas)} {look}, such as {plain(formulas[0])!r}; in a spreadsheet, "
             "import the names in labels.csv and membership.csv as text"
         )
-    if r != "auto" and r > len(items.names):
+    if isinstance(r, int) and r > len(items.names):
         found.append(f"-r {r} is more than the {len(items.names)} items: clusters will be empty")
     return found
 
@@ -152,6 +178,7 @@ def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
         f"{outcome.title}: {count(len(names), 'item')} in {count(H.shape[1], 'cluster')}, "
         f"{outcome.end} ({outcome.seconds['fit']:.1f} s), objective {model.objective_:.6g}",
         f"explained: {outcome.fit}",
+        *([f"number of clusters: {outcome.choice.reason}"] if outcome.choice else []),
         "",
         *_clusters(outcome),
     ]
@@ -187,29 +214,31 @@ def _clusters(outcome: Outcome) -> list[str]:
 
 
 def advice(outcome: Outcome, folder: Path) -> list[str]:
-    """Return what to know of a fit that did not come to its end."""
+    """Return what to know of a fit that did not come to its end, or what to try."""
     if outcome.interrupted:
         return [f"interrupted: {outcome.kept} is in {folder}"]
+    hint = outcome.model.settings_.get("hint")
+    hints = [] if hint is None else ["hint: " + hint.replace('loss="l1"', "--loss l1")]
     if outcome.model.converged_ or outcome.parameters["max_iter"] == 0:
-        return []
-    return ["the result is usable; to converge, raise --max-iter, or --tol"]
+        return hints
+    return [*hints, "the result is usable; to converge, raise --max-iter, or --tol"]
 
 
 def facts(outcome: Outcome) -> dict[str, str]:
     """Return what the page says of the run."""
     p, A = outcome.parameters, outcome.model.similarity_
-    found = {
-        "items": f"{A.n:,}",
-        "clusters": f"{outcome.members.r:,}",
-        "format": outcome.items.format,
-    }
+    r = outcome.model.n_clusters_
+    found = {"items": f"{A.n:,}", "clusters": f"{r:,}", "format": outcome.items.format}
     if A.stored is not None:
         found["linked pairs"] = f"{A.stored:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
     found["explained"] = outcome.fit
-    for name in ("loss", "affinity", "normalize", "upper", "init", "n_init", "restarts"):
+    shown = ("loss", "affinity", "normalize", "upper", "zero_weight", "init", "n_init", "restarts")
+    for name in shown:
         if p[name] is not None:
             found[name] = str(p[name])
+    for name, value in (outcome.words or {}).items():
+        found[name] = str(value)
     found["seed"] = str(p["random_state"])
     found["time"] = (
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
@@ -235,10 +264,14 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "notes": list(items.notes),
         },
         "parameters": outcome.parameters,
+        **({} if outcome.words is None else {"words": dict(outcome.words)}),
+        "settings": model.settings_,
+        "choice": _choice(model),
         "fit": {
             "objective": model.objective_,
             "explained": outcome.explained,
             "clusters": model.membership_.shape[1],
+            "unassigned": model.n_unassigned_,
             "sweeps": model.n_iter_,
             "converged": model.converged_,
             "interrupted": outcome.interrupted,
@@ -255,6 +288,30 @@ def record(outcome: Outcome) -> dict[str, Any]:
             **{name: installed(name) for name in PACKAGES},
         },
     }
+
+
+def _choice(model: "ODSymNMF") -> dict[str, Any] | None:
+    """Return how the number of clusters was chosen, with null where nothing was measured."""
+    found = getattr(model, "choice_", None)
+    if found is None:
+        return None
+    table = {
+        name: [value if math.isfinite(value) else None for value in column.tolist()]
+        for name, column in found.table.items()
+    }
+    return {
+        "n_clusters": found.n_clusters,
+        "reason": found.reason,
+        "measure": found.measure,
+        "bethe_hessian": found.bethe_hessian,
+        "table": table,
+    }
+
+
+def _in_words(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _joined(scores: dict[str, float]) -> str:

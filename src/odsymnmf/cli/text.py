@@ -13,7 +13,8 @@ def one_line(error: BaseException) -> str:
         return plain(f"{where}{error.strerror}", 2000)
     if isinstance(error, MemoryError):
         return plain(f"not enough memory: {str(error) or 'the input is too large'}", 2000)
-    return plain(str(error), 2000)
+    # Errors of the readers say it twice: with the names of arguments, and of options.
+    return plain(getattr(error, "command_line", None) or str(error), 2000)
 
 
 def plain(name: str, most: int = 30) -> str:

@@ -1,12 +1,10 @@
 """Colours: one per cluster, the same everywhere, readable on white and on near-black."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from odsymnmf.arrays import Array
 
 POSITIVE, NEGATIVE, NOBODY = "#2f62d9", "#d9622b", "#8a8f98"
 

@@ -1,15 +1,12 @@
 """Where the items of a small graph go on paper."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.members import Members
 from odsymnmf.problem import Similarity
 
-Array = NDArray[Any]
 Links = tuple[Array, Array, Array]
 
 # Every step compares all pairs of items.

@@ -42,11 +42,11 @@ def matrix_picture(A: Any, H: Any, pixels: int = 400) -> MatrixPicture:
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities. The diagonal is not looked at.
+        Symmetric similarities. The diagonal is ignored.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     pixels : int
-        The most pixels along one side.
+        Maximum number of pixels along one side.
 
     Returns
     -------

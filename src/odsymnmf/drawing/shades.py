@@ -1,11 +1,8 @@
 """Numbers as shades: from -1, the full colour of what is negative, to 1."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from odsymnmf.arrays import Array
 
 # Half of the faintest step of 127 that a picture has, under the root that shades take.
 INVISIBLE = (0.5 / 127) ** 2

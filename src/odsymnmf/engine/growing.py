@@ -4,7 +4,8 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.losses import Loss, short_blocks
+from odsymnmf.signals import check
 
 # The virtual diagonal of A, as a multiple of the largest similarity.
 SELF_SIMILARITY = 2.0
@@ -37,6 +38,7 @@ class Growth:
 
     def pick(self, avoid: Array | None = None) -> bool:
         """Add the best item, as the first none of those to avoid; say whether it got an entry."""
+        check()
         first = not self.taken.any()
         barred = avoid if first and avoid is not None else self.taken
         k = kernels.greedy.best(self.v, self.H, self.c, barred)
@@ -52,8 +54,8 @@ class Growth:
         scores = self.v[rest] - np.einsum("il,l->i", self.B[rest], self.c)
         order = np.argsort(-scores, kind="stable")
         rest = rest[order[scores[order] > 0] if only_scored else order]
-        for b in A.item_blocks(len(rest)):
-            self.loss.place(rest[b], self.H, self.column)
+        for some in short_blocks(A, rest, self.B.shape[1]):
+            self.loss.place(some, self.H, self.column)
 
 
 def grow(loss: Loss, H: Array, degrees: Array, columns: Array, picks: int) -> Array:

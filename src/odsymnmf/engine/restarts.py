@@ -85,7 +85,8 @@ def _try(
     size = objective + worth.size + new_worth.size
     rounding = float(np.finfo(H.dtype).eps) ** 0.75 * size
     decrease = new_worth.value - worth.value + _sweep(loss, H, sums, items, rounding)
-    if decrease > rounding:
+    # No loss can fall below zero: what claims to, is rounding that got out of hand.
+    if rounding < decrease <= objective + rounding:
         return Trial(items, decrease)
     H[items] = rows
     sums.restore(saved)

@@ -6,6 +6,7 @@ again. It asks the loss for steps and knows neither the loss nor the problem.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,32 +14,41 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss, Step
 from odsymnmf.engine.restarts import order, rebuild
+from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.problem import degrees
+from odsymnmf.signals import held
 
 Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 
 # A sweep that lowers the objective by a smaller fraction leaves the word to restarts: l1 may creep
 # for hundreds of sweeps around a column that is out of place.
 STALL = 1e-2
+# What the objective may differ by from what the decreases add up to: more is not rounding.
+DRIFT = 1e-6
+# Multiply-adds of an objective that is worth waiting for after Ctrl-C.
+LONG = 2**28
 
 
 @dataclass(frozen=True)
 class Sweep:
     """What a callback sees after a sweep. H is the run's own: copy it to keep it.
 
-    After a column has been tried anew, ``column`` says which; after a sweep it is None. Where
-    memberships are sparse, H is a CSR array, and in a sweep over many items it is shown on the
-    way, too: ``rows`` says how many of its rows are done, H is that of the last complete sweep.
+    After a column has been tried anew, ``column`` says which; after a sweep it is None.
+    ``violation`` is what the tolerance is compared with, as of the last sweep. Where memberships
+    are sparse, H is a CSR array, and in a sweep over many items it is shown on the way, too:
+    ``rows`` says how many of its rows are done, H is that of the last complete sweep.
     """
 
     n_iter: int
     objective: float
     H: Any
     column: int | None = None
+    violation: float = 1.0
     rows: int | None = None
 
 
 Callback = Callable[[Sweep], Any]
+Keep = Callable[["Run"], None]
 
 
 @dataclass
@@ -66,6 +76,8 @@ class State:
         A column j is tried only while the objective is below below[j].
     objective : float or None
         f(H), once somebody has asked for it.
+    audits : list of (int, float)
+        After how many decreases the objective was computed anew, and what it was.
     """
 
     H: Any
@@ -82,10 +94,14 @@ class State:
     objective: float | None = None
     converged: bool = False
     stalled: bool = False
+    audits: list[tuple[int, float]] = field(default_factory=list)
 
 
 class Run:
-    """A fit under way."""
+    """A fit under way; its sweeps go row by row, or in rounds if it is given these.
+
+    ``keep`` is called after every step, when H and sums are whole.
+    """
 
     def __init__(
         self,
@@ -96,37 +112,84 @@ class Run:
         tol: float = 1e-4,
         rounds: int = 0,
         callback: Callback | None = None,
+        keep: Keep | None = None,
+        sweeps: Rounds | None = None,
     ):
-        self.loss = loss
-        self.max_iter, self.tol, self.callback = max_iter, tol, callback
+        self.loss, self.sweeps = loss, sweeps
+        self.max_iter, self.tol, self.callback, self.keep = max_iter, tol, callback, keep
         self.rounds = rounds if max_iter > 0 else 0
         self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
         self.status: Status = "max_iter"
+        self.history: Array = np.empty(0)
+        self.mix: dict[str, float] | None = None
         self._sums: Any = None
-        self._degrees: Array | None = None
         self._stopped = False
+        self._violation = 1.0
+
+    def resume(self, state: State, sums: dict[str, Array] | None) -> None:
+        """Go on from where another run was after a step; ``sums`` is what its sums held."""
+        self.state = state
+        if sums is not None:
+            self._sums = self.loss.sums(state.H)
+            mine = self._sums.state()
+            if {k: a.shape for k, a in mine.items()} != {k: a.shape for k, a in sums.items()}:
+                raise ValueError("the sums of the run are not those of this problem")
+            self._sums.load(sums)
+
+    def sums(self) -> dict[str, Array] | None:
+        """Return what the sums hold, None before the first step."""
+        return None if self._sums is None else self._sums.state()
 
     def complete(self) -> Any:
-        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step."""
-        state = self.state
+        """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step.
+
+        A second Ctrl-C, which comes before this is done, is passed on.
+        """
         try:
+            self._keep()
             while not self._stopped and self._step():
-                pass
-            if state.converged:
+                self._keep()
+            if self.state.converged:
                 self.status = "converged"
             elif self._stopped:
                 self.status = "stopped"
+            self._finish()
         except KeyboardInterrupt:
             self.status = "interrupted"
-        if state.n_iter > 0:
-            self.loss.tidy(state.complete)
-        return state.complete
+            self._finish(at_once=True)
+        return self.state.complete
 
-    def history(self) -> Array:
-        """Return the objective at the start and after every step, computed anew at the end."""
-        # From the end, back to the start: nothing cancels.
-        above = np.cumsum([0.0, *reversed(self.state.decreases)])[::-1]
-        return self._objective_at(self.state.complete) + above
+    def _keep(self) -> None:
+        if self.keep is not None:
+            self.keep(self)
+
+    def _finish(self, at_once: bool = False) -> None:
+        """Make the result of the last complete step; ``at_once``: nobody wants to wait for it."""
+        state = self.state
+        if state.n_iter > 0:
+            with held():
+                self.loss.tidy(state.complete)
+        long = state.H.shape[1] * (self.loss.A.stored or self.loss.A.n**2 // 2) > LONG
+        known = state.objective if at_once and long else None
+        self.history = self._history(self._objective_at(state.complete) if known is None else known)
+        self.mix = self.loss.mix(state.complete)
+
+    def _history(self, end: float) -> Array:
+        """Return the objective at the start and after every step, given that at the end.
+
+        From the end, back to the start, so that nothing cancels; where an audit says otherwise than
+        the decreases, it is right.
+        """
+        decreases, audited = self.state.decreases, dict(self.state.audits)
+        values = np.empty(len(decreases) + 1)
+        base, above = end, 0.0
+        for k in range(len(decreases), -1, -1):
+            true = audited.get(k, base + above)
+            if abs(true - base - above) > DRIFT * (true + base + above):
+                base, above = true, 0.0
+            values[k] = base + above
+            above += decreases[k - 1] if k else 0.0
+        return values
 
     @property
     def objective(self) -> float:
@@ -151,26 +214,31 @@ class Run:
     def _sweep(self) -> None:
         state = self.state
         decrease, violation = self._advance()
-        state.n_iter += 1
-        state.fresh += 1
-        self._record(decrease)
+        with held():  # Ctrl-C finds the sweep either recorded or not begun
+            self._take(decrease)
+            state.n_iter += 1
+            state.fresh += 1
+            self._record(decrease)
         if self.loss.relative:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
+        self._violation = float(violation)
         self._report()
         if state.round < self.rounds:
             state.stalled = decrease <= STALL * self.objective
 
     def _advance(self) -> Step:
-        """Make one sweep, keep what it made of H, and say what it did."""
+        """Make one sweep over H, and say what it did."""
         state, loss = self.state, self.loss
         if state.fresh % loss.refresh == 0:
             loss.tidy(state.H)
             self._refresh()
-        step = loss.sweep(state.H, self._sums, np.arange(len(state.H)))
-        state.complete[:] = state.H
-        return step
+        return loss.sweep(state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps)
+
+    def _take(self, decrease: float) -> None:
+        """Let what the sweep made of H be the last complete step."""
+        self.state.complete[:] = self.state.H
 
     def _refresh(self) -> None:
         self._sums = self.loss.sums(self.state.H)
@@ -182,8 +250,7 @@ class Run:
         if state.round >= self.rounds or self.loss.A.largest <= 0:
             return False
         self._refresh()
-        if self._degrees is None:
-            self._degrees = degrees(self.loss.A)
+        self._audit()
         state.round += 1
         state.queue, state.accepted = order(state.H), len(state.restarts)
         return True
@@ -196,8 +263,8 @@ class Run:
         """
         state = self.state
         assert state.queue is not None
-        assert self._degrees is not None
         if not state.queue:
+            self._audit()
             state.queue, state.stalled = None, False
             if len(state.restarts) == state.accepted:
                 state.round = self.rounds  # nothing moved: this round was the last
@@ -216,10 +283,20 @@ class Run:
     def _accept(self, items: Array, decrease: float) -> None:
         """Keep the rows of the items as they are now in H: a restart has lowered f."""
         state = self.state
-        state.complete[items] = state.H[items]
-        self._record(decrease)
-        state.restarts.append(len(state.decreases))
-        state.converged = False
+        with held():
+            state.complete[items] = state.H[items]
+            self._record(decrease)
+            state.restarts.append(len(state.decreases))
+            state.converged = False
+
+    @cached_property
+    def _degrees(self) -> Array:
+        return degrees(self.loss.A)
+
+    def _audit(self) -> None:
+        """Compute the objective anew, so that history need not believe what restarts claim."""
+        self.state.objective = self._objective_at(self.state.H)
+        self.state.audits.append((len(self.state.decreases), self.state.objective))
 
     def _record(self, decrease: float) -> None:
         self.state.decreases.append(decrease)
@@ -229,7 +306,8 @@ class Run:
     def _report(self, column: int | None = None) -> None:
         """Show the callback where the run is; it may say stop."""
         if self.callback is not None:
-            state = Sweep(self.state.n_iter, self.objective, _locked(self.state.H), column)
+            H = _locked(self.state.H)
+            state = Sweep(self.state.n_iter, self.objective, H, column, self._violation)
             self._stopped = bool(self.callback(state))
 
 

@@ -1,8 +1,11 @@
 """Clustering without self-similarities."""
 
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,26 +18,34 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import blocks
 from odsymnmf.blas import one_thread
+from odsymnmf.defaults import Settings, decide
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
+from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
+from odsymnmf.estimators.judging import JudgingMixin
+from odsymnmf.estimators.named import NamedItems
+from odsymnmf.estimators.side_by_side import run_all
 from odsymnmf.factorization import (
     Factorization,
+    InterruptedWarning,
     LossName,
     Memberships,
     factorize,
     upper_bound,
+    warn_interrupted,
     warn_unconverged,
 )
-from odsymnmf.memberships import canonical_order, labels
+from odsymnmf.inputs import weights_for
+from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
-from odsymnmf.options import bound, whole_number
-from odsymnmf.problem import Similarity, refuse_other_kinds
+from odsymnmf.options import bound, threads, whole_number
+from odsymnmf.problem import Similarity
 from odsymnmf.random_state import RandomState, as_random
 
 # Similarities of new items that are held at a time.
@@ -42,7 +53,9 @@ BLOCK_ENTRIES = 2**22
 
 
 class ODSymNMF(
+    NamedItems,
     CallbackSupportMixin,
+    JudgingMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -56,9 +69,10 @@ class ODSymNMF(
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
-        Number of clusters, the columns of H. "auto", with sparse memberships: as many as the
-        start finds, thousands perhaps.
+    n_clusters : int, "auto" or sequence of int, default=8
+        Number of clusters, the columns of H. "auto" lets `odsymnmf.choose.n_clusters` find it,
+        a sequence such as ``range(2, 31)`` lets it find the best of these. With
+        ``memberships="sparse"``, "auto" takes as many as the start finds, thousands perhaps.
     loss : {"l2", "l1", "mixed", "robust"}, default="l2"
         Squared errors; absolute errors, for binary A with wrong or missing links whose clusters
         are nearly complete; both, each relative to its value without memberships, in the ratio
@@ -76,9 +90,10 @@ class ODSymNMF(
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
     init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
-        The first start, as for `odsymnmf.factorize`. "auto" is "greedy", or "ego" with sparse
-        memberships. "greedy" is the paper's; "spectral" costs less where n is large; "l2"
-        and "mixed" are the fits of these losses from the greedy start, for another loss.
+        The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
+        normalised similarities, "ego" with sparse memberships, else as there. "greedy" is the
+        paper's; "spectral" costs less where n is large; "l2" and "mixed" are the fits of these
+        losses from the greedy start, for another loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
@@ -86,8 +101,10 @@ class ODSymNMF(
         Largest number of sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
-    upper : float, default=None
-        Upper bound on the entries of H, for new items too.
+    upper : float, "auto" or None, default="auto"
+        Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
+        normalised similarities, 1 / sqrt(max(6, n / (5 r))): what a group needs that is as large as
+        a fifth of the mean, and as six items (as n / r, where that is less); else None, no bound.
     restarts : int, default=None
         Largest number of rounds in which every column is built anew, and kept if that lowers the
         objective.
@@ -95,10 +112,13 @@ class ODSymNMF(
         0.
     memberships : {"auto", "sparse", "full"}, default="auto"
         How H is stored, as for `odsymnmf.factorize`: "sparse" is for thousands of clusters, and
-        needs sparse similarities and one start.
-    normalize : {"degree"}, default=None
+        needs sparse similarities and one start. "auto" for ``normalize`` then means None, for
+        ``upper`` (squared errors) the root of the largest similarity, and labels are not settled.
+    normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
-        no longer count more than others.
+        no longer count more than others. "auto" does so for squared errors, with
+        d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
+        their mean), and settles the labels of a graph. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
         What a pair weighs that a sparse A does not store; less than 1 leaves fewer items of a
         sparse graph unassigned.
@@ -107,9 +127,18 @@ class ODSymNMF(
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
+        bit. None sweeps row by row, in one thread: another way to a result as good.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the fit is written down now and then, and from which it goes on if it was
+        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
+        with .1, .2, ... after the name. They are yours to remove.
+    checkpoint_every : float, default=60.0
+        Least seconds between two writes of a start.
     verbose : int, default=0
         1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
         and then, for logs.
@@ -119,7 +148,19 @@ class ODSymNMF(
     membership_ : ndarray or scipy.sparse.csr_array of shape (n_samples, n_clusters)
         H, a CSR array where memberships are sparse. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
-        The cluster with the largest membership; -1 for an item that belongs to none.
+        The cluster with the largest membership; -1 for an item that belongs to none. With
+        ``normalize="auto"``, for a graph (at most half of the pairs linked, none below zero), these
+        are then settled: `odsymnmf.memberships.settled_labels`.
+    n_clusters_ : int
+        Number of clusters.
+    n_unassigned_ : int
+        Number of items without a cluster: nothing is similar to them, or no cluster explains what
+        is; `odsymnmf.memberships.assign_rest` gives them that of their neighbours.
+    settings_ : dict
+        The kind of input, and what "auto" stood for: normalize and its regularization, upper, init,
+        how labels are read; perhaps a hint.
+    choice_ : NumberOfClusters
+        How ``n_clusters`` was chosen, where it was no number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
         What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
     objective_ : float
@@ -134,9 +175,12 @@ class ODSymNMF(
     n_iter_ : int
         Number of sweeps of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended.
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool
         Whether the best start reached ``tol``.
+    item_names_ : list or None
+        What the items are called: the nodes of a graph, the index of a DataFrame, the
+        ``obs_names`` of AnnData. None if X has no names.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -174,7 +218,7 @@ class ODSymNMF(
 
     def __init__(
         self,
-        n_clusters: int | Literal["auto"] = 8,
+        n_clusters: int | str | Sequence[int] = 8,
         *,
         loss: LossName = "l2",
         l1_ratio: float = 0.5,
@@ -183,15 +227,17 @@ class ODSymNMF(
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
-        upper: float | None = None,
+        upper: float | str | None = "auto",
         restarts: int | None = None,
         memberships: Memberships = "auto",
-        normalize: Literal["degree"] | None = None,
+        normalize: Literal["auto", "degree"] | None = "auto",
         zero_weight: float = 1.0,
         gamma: float | None = None,
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -211,6 +257,8 @@ class ODSymNMF(
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
         self.verbose = verbose
 
     @with_callbacks
@@ -221,7 +269,9 @@ class ODSymNMF(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_samples) or (n_samples, n_features)
             Symmetric similarities if ``affinity="precomputed"``, else one row of features per item.
-            NaN off the diagonal of similarities is an unknown pair, which is left out.
+            NaN off the diagonal of similarities is an unknown pair, which is left out. Similarities
+            may also be a networkx or igraph graph, a DataFrame or AnnData, as
+            `odsymnmf.inputs.similarities` explains; the names of the items are kept.
         y : Ignored
             Not used, present for API consistency by convention.
         weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
@@ -233,25 +283,48 @@ class ODSymNMF(
         self
         """
         self._check_options()
+        X, names = self._named(X)
         X = self._validated(X, reset=True)
-        self._affinities = Affinities(self, X, weights)
-        A = self._affinities.similarity
+        self._affinities = Affinities(self, X, weights_for(weights, names))
+        raw, seen = self._affinities.similarity, self._affinities.seen
+        kept_sparse = is_sparse(self, raw)
+        r: Any = self.n_clusters if kept_sparse else number_of_clusters(self, raw)
+        settings = decide(
+            raw,
+            r,
+            loss=self.loss,
+            normalize=self.normalize,
+            upper=self.upper,
+            init=self.init,
+            seen=seen,
+            sparse=kept_sparse,
+        )
+        A = self._affinities.normalized(settings)
+        if kept_sparse:  # the bound that the fit will use holds for new items, too
+            limit = upper_bound(A, settings.upper, self.loss, "sparse")
+            settings = replace(settings, upper=limit if limit < np.inf else None)
+        self.settings_ = settings.as_dict()
+        # Callbacks may ask a fit under way for new items.
+        measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
+        self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
-        best = self._best_of(A, starts)
-        for name, value in self._fitted(best.H).items():
+        reconstruct = partial(self._fitted, raw=raw, settings=settings)
+        best, interrupted = self._best_of(A, r, settings, starts, reconstruct)
+        for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
+        if not kept_sparse:
+            self.settings_ |= hint(raw, seen, self.loss, self.labels_)
+        self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective
         self.history_ = best.history
         self.n_iter_ = best.n_iter
-        self.status_ = best.status
+        self.status_ = "interrupted" if interrupted else best.status
         self.converged_ = best.converged
         self.mix_ = best.mix
         self._scales = best.scales
-        self._upper = bound(self.upper)
-        if best.memberships == "sparse":
-            self._upper = upper_bound(A, self.upper, self.loss, "sparse")
         self.restarts_ = best.restarts
+        self.item_names_ = names
         starts.end()
         return self
 
@@ -297,13 +370,13 @@ class ODSymNMF(
         X = self._validated(X, reset=False)
         H = self.membership_
         kept_sparse = sparse.issparse(H)
-        if kept_sparse:  # Numba, which takes time to import, is there since the fit
+        if kept_sparse:  # Numba, which takes time to import
             from odsymnmf.engine.many.new_items import solve_sparse_rows
         solve = partial(
             solve_sparse_rows if kept_sparse else solve_rows,
             H=H,
             scales=self._scales,
-            upper=self._upper,
+            upper=bound(self.settings_["upper"]),
             zero_weight=self.zero_weight,
         )
         pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // H.shape[0]))
@@ -325,6 +398,43 @@ class ODSymNMF(
         """
         return labels(self.predict_membership(X))
 
+    def save(
+        self, path: str | Path, *, similarities: bool = False, names: list[str] | None = None
+    ) -> None:
+        """Write the fitted model into one file, which `odsymnmf.load` reads.
+
+        The file holds the parameters, the memberships and what `predict` needs; it is complete or
+        not there, and reading it runs no code. A generator as ``random_state`` is left out.
+
+        Parameters
+        ----------
+        path : path
+            A regular file there is replaced.
+        similarities : bool, default=False
+            Whether ``similarity_`` is written, too: what was fitted, which may be large.
+        names : list of str, default=None
+            The names of the fitted items, kept as ``item_names_``.
+
+        Raises
+        ------
+        ValueError
+            If ``affinity`` is a callable: the file would have to hold code.
+        OSError
+            If it cannot be written.
+        """
+        from odsymnmf.estimators.saving import save
+
+        check_is_fitted(self)
+        if similarities and not hasattr(self, "similarity_"):
+            raise ValueError(
+                "the model was loaded without its similarities, so they cannot be saved; leave "
+                "similarities=True out."
+            )
+        save(self, path, similarities=similarities, names=names or self._known_names())
+
+    def _known_names(self) -> list[str] | None:
+        return getattr(self, "item_names_", None)
+
     @property
     def _n_features_out(self) -> int:
         return int(self.membership_.shape[1])
@@ -345,16 +455,13 @@ class ODSymNMF(
         if not (callable(self.affinity) or self.affinity in AFFINITIES):
             known = ", ".join(repr(name) for name in AFFINITIES)
             raise ValueError(f"affinity={self.affinity!r} is not known; use {known} or a callable.")
-        if self.normalize not in (None, "degree"):
-            raise ValueError(f'normalize={self.normalize!r} is not known; use "degree" or None.')
-        limits = {"n_clusters": 1, "n_init": 1, "max_iter": 0, "n_neighbors": 1}
+        limits = {"n_init": 1, "max_iter": 0, "n_neighbors": 1}
         for name, least in limits.items():
-            if name != "n_clusters" or self.n_clusters != "auto":
-                whole_number(name, getattr(self, name), least)
-        if self.n_init > 1 and (self.memberships == "sparse" or self.n_clusters == "auto"):
+            whole_number(name, getattr(self, name), least)
+        if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
             raise ValueError(
-                f"n_init={self.n_init}, but there are no random starts for sparse memberships; use "
-                "n_init=1."
+                "a checkpoint of several starts needs random_state, an int: without it, the starts "
+                "would be others when the fit goes on."
             )
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -362,8 +469,9 @@ class ODSymNMF(
         # ones may be unknown.
         finite: Any = True
         if self._precomputed:
-            refuse_other_kinds(X)
             finite = "allow-nan" if not reset else False
+            if not reset:
+                X = self._to_the_fitted(X)
         X = validate_data(
             self,
             X,
@@ -380,16 +488,25 @@ class ODSymNMF(
             )
         return X
 
-    def _best_of(self, A: Similarity, starts: Starts) -> Factorization:
-        """Run all starts; of those with the lowest objective, return the first."""
+    def _best_of(
+        self, A: Similarity, r: Any, settings: Settings, starts: Starts, reconstruct: Any
+    ) -> tuple[Factorization, bool]:
+        """Run all starts; of those with the lowest objective, return the first.
+
+        And whether Ctrl-C was pressed.
+        """
         # Drawn before anything runs, so that n_jobs changes nothing.
         draws = as_random(self.random_state).uniform(size=self.n_init - 1)
-        inits = [self.init, *["random"] * (self.n_init - 1)]
+        inits = [settings.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
+        # Starts first; the threads that these leave over share their sweeps.
+        jobs = threads(self.n_jobs)
+        together = min(jobs or 1, self.n_init)
+        each = None if jobs is None else jobs // together
         title = type(self).__name__
         interrupted = False
         found: list[Factorization | None] = [None] * self.n_init
-        with progress(title, self.n_init * self.max_iter, self.verbose) as show:
+        with progress(title, self.max_iter, self.verbose, self.n_init, self.tol) as show:
 
             def run(start: int) -> None:
                 nonlocal interrupted
@@ -397,48 +514,65 @@ class ODSymNMF(
                     return
 
                 def callback(sweep: Sweep) -> bool:
-                    show(sweep)
+                    show(sweep, start)
                     return after(sweep)
 
-                with starts.watch(start, self._fitted) as after:
+                with starts.watch(start, reconstruct) as after:
                     f = factorize(
                         A,
-                        self.n_clusters,
+                        r,
                         loss=self.loss,
                         l1_ratio=self.l1_ratio,
                         init=inits[start],
                         diagonal=self._diagonal,
                         max_iter=self.max_iter,
                         tol=self.tol,
-                        upper=self.upper,
+                        upper=settings.upper,
                         restarts=self.restarts,
-                        memberships=self.memberships if self.n_init == 1 else "full",
+                        memberships="sparse" if settings.sparse else "full",
+                        n_jobs=each,
                         random_state=seeds[start],
                         callback=callback,
+                        checkpoint=self._checkpoint_of(start),
+                        checkpoint_every=self.checkpoint_every,
                     )
                 # Ctrl-C ends a start early; who pressed it does not want the others either.
                 interrupted |= f.status == "interrupted"
                 found[start] = f
+                show(None, start)
 
             # Where starts share the cores, BLAS should not ask for them too.
-            alone = self.n_jobs in (None, 1)
-            with nullcontext() if alone else one_thread(), warnings.catch_warnings():
+            with nullcontext() if together == 1 else one_thread(), warnings.catch_warnings():
                 # Only whether the best start has converged is of interest.
                 warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.simplefilter("ignore", InterruptedWarning)
                 try:
-                    Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                        delayed(run)(start) for start in range(self.n_init)
-                    )
-                except KeyboardInterrupt:  # before the first sweep of a start
-                    if all(f is None for f in found):
+                    run_all(run, self.n_init, together)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    if all(f is None for f in found):  # before the first sweep of a start
                         raise
         best = min((f for f in found if f is not None), key=lambda f: f.objective)
-        if best.status == "max_iter" and self.max_iter > 0:
+        if interrupted:
+            warn_interrupted(best.n_iter, stacklevel=4)
+        elif best.status == "max_iter" and self.max_iter > 0:
             warn_unconverged(self.tol, self.max_iter, stacklevel=4)
-        return best
+        return best, interrupted
 
-    def _fitted(self, H: Any) -> dict[str, Any]:
+    def _checkpoint_of(self, start: int) -> str | None:
+        """Return where a start is written down: the first at the path, the others beside it."""
+        if self.checkpoint is None:
+            return None
+        return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
+
+    def _fitted(self, H: Any, raw: Similarity, settings: Settings) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""
         H = H[:, canonical_order(H)]
         H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
-        return {"membership_": H, "labels_": labels(H)}
+        found = settled_labels(H, raw) if settings.settled else labels(H)
+        return {
+            "membership_": H,
+            "labels_": found,
+            "n_clusters_": int(H.shape[1]),
+            "n_unassigned_": int((found < 0).sum()),
+        }

@@ -1,5 +1,7 @@
 """The paper's baseline: clustering with self-similarities."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from odsymnmf.estimators.affinity import Affinity
@@ -17,8 +19,9 @@ class SymNMF(ODSymNMF):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters, the columns of H.
+    n_clusters : int, "auto" or sequence of int, default=8
+        Number of clusters, the columns of H. "auto" lets `odsymnmf.choose.n_clusters` find it,
+        a sequence such as ``range(2, 31)`` lets it find the best of these.
     affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
             default="precomputed"
         Where the similarities come from:
@@ -30,8 +33,10 @@ class SymNMF(ODSymNMF):
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
     init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
-        The first start, as for `odsymnmf.factorize`. "auto" is "greedy", the paper's; "spectral"
-        costs less where n is large.
+        The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
+        normalised similarities, else as there. "greedy" is the
+        paper's; "spectral" costs less where n is large; "l2" and "mixed" are the fits of these
+        losses from the greedy start, for another loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
@@ -39,16 +44,20 @@ class SymNMF(ODSymNMF):
         Largest number of sweeps of a start; a sweep updates every entry of H once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
-    upper : float, default=None
-        Upper bound on the entries of H, for new items too.
+    upper : float, "auto" or None, default="auto"
+        Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
+        normalised similarities, 1 / sqrt(max(6, n / (5 r))): what a group needs that is as large as
+        a fifth of the mean, and as six items (as n / r, where that is less); else None, no bound.
     restarts : int, default=None
         Largest number of rounds in which every column is built anew, and kept if that lowers the
         objective.
         None means 10 for the losses "l1" and "mixed" (it ends when a round changes nothing), else
         0.
-    normalize : {"degree"}, default=None
+    normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
-        no longer count more than others.
+        no longer count more than others. "auto" does so for squared errors, with
+        d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
+        their mean), and settles the labels of a graph. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
         What a pair weighs that a sparse A does not store; less than 1 leaves fewer items of a
         sparse graph unassigned.
@@ -57,9 +66,18 @@ class SymNMF(ODSymNMF):
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads that run the starts; the result does not depend on it.
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
+        bit. None sweeps row by row, in one thread: another way to a result as good.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the fit is written down now and then, and from which it goes on if it was
+        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
+        with .1, .2, ... after the name. They are yours to remove.
+    checkpoint_every : float, default=60.0
+        Least seconds between two writes of a start.
     verbose : int, default=0
         1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
         and then, for logs.
@@ -69,7 +87,19 @@ class SymNMF(ODSymNMF):
     membership_ : ndarray of shape (n_samples, n_clusters)
         H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
-        The cluster with the largest membership; -1 for an item that belongs to none.
+        The cluster with the largest membership; -1 for an item that belongs to none. With
+        ``normalize="auto"``, for a graph (at most half of the pairs linked, none below zero), these
+        are then settled: `odsymnmf.memberships.settled_labels`.
+    n_clusters_ : int
+        Number of clusters.
+    n_unassigned_ : int
+        Number of items without a cluster: nothing is similar to them, or no cluster explains what
+        is; `odsymnmf.memberships.assign_rest` gives them that of their neighbours.
+    settings_ : dict
+        The kind of input, and what "auto" stood for: normalize and its regularization, upper, init,
+        how labels are read; perhaps a hint.
+    choice_ : NumberOfClusters
+        How ``n_clusters`` was chosen, where it was no number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
         What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
     objective_ : float
@@ -82,7 +112,7 @@ class SymNMF(ODSymNMF):
     n_iter_ : int
         Number of sweeps of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended.
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool
         Whether the best start reached ``tol``.
     n_features_in_ : int
@@ -99,7 +129,7 @@ class SymNMF(ODSymNMF):
     >>> import numpy as np
     >>> from odsymnmf import SymNMF
     >>> A = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 4, 4], [0, 0, 4, 4]])
-    >>> SymNMF(n_clusters=2).fit_transform(A).round(3)
+    >>> SymNMF(n_clusters=2, normalize=None).fit_transform(A).round(3)
     array([[0., 1.], [0., 1.], [2., 0.], [2., 0.]])
     """
 
@@ -107,21 +137,23 @@ class SymNMF(ODSymNMF):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str | Sequence[int] = 8,
         *,
         affinity: Affinity = "precomputed",
         init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
-        upper: float | None = None,
+        upper: float | str | None = "auto",
         restarts: int | None = None,
-        normalize: Literal["degree"] | None = None,
+        normalize: Literal["auto", "degree"] | None = "auto",
         zero_weight: float = 1.0,
         gamma: float | None = None,
         n_neighbors: int = 10,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
         verbose: int = 0,
     ):
         super().__init__(
@@ -139,5 +171,7 @@ class SymNMF(ODSymNMF):
             n_neighbors=n_neighbors,
             n_jobs=n_jobs,
             random_state=random_state,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
             verbose=verbose,
         )

@@ -6,8 +6,9 @@ texts; `read_labels` a table of clusters. Nothing is ever unpickled or run, and 
 of a file that its size does not bear out.
 """
 
+from odsymnmf.io._covers import read_cover
 from odsymnmf.io._items import InputError, Items
 from odsymnmf.io._read import FORMATS, read
 from odsymnmf.io._texts import read_labels, read_texts
 
-__all__ = ["FORMATS", "InputError", "Items", "read", "read_labels", "read_texts"]
+__all__ = ["FORMATS", "InputError", "Items", "read", "read_cover", "read_labels", "read_texts"]

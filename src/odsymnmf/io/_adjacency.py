@@ -89,7 +89,10 @@ def without_data(path: Path, data: bytes) -> bytes:
         before, _, after = row.partition(b"{")
         weight = _weight(path, "{" + after.decode().strip(), line)
         weighted.append(weight is not None)
-        rows.append(before.rstrip(b" \t,;") + (b"" if weight is None else b" " + weight.encode()))
+        names = before.rstrip(b" \t,;")
+        # The delimiter between the dictionary and what is before it, which names may not hold.
+        mark = next((m for m in (b"\t", b",", b";") if m in before[len(names) :]), b" ")
+        rows.append(names if weight is None else names + mark + weight.encode())
         if weighted[-1] != weighted[0]:
             problem = "some edges have a weight and some have none"
             raise bad(path, f"{problem}; give every edge a number", line=line)

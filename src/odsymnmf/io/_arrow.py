@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.io._items import Array
+from odsymnmf.arrays import Array
 
 # A smaller file is read before pyarrow is imported.
 LARGE = 2**22

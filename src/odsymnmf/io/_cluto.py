@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.io._items import Array, Items, bad, number, quoted
+from odsymnmf.arrays import Array
+from odsymnmf.io._items import Items, bad, number, quoted
 from odsymnmf.io._source import as_utf8, load, refuse_promise
 
 

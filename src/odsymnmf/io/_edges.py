@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.io._graph import UNWEIGHTED, directed, from_list
 from odsymnmf.io._header import direction, edge_columns, has_ends, left_out
-from odsymnmf.io._items import Array, Items, Remedy, bad, number, quoted
+from odsymnmf.io._items import Items, Remedy, bad, number, quoted
 from odsymnmf.io._sheet import DoubtError, Sheet
 from odsymnmf.io._symmetry import finite_features
 

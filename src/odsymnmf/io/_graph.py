@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.io._items import Array, bad, quoted
+from odsymnmf.arrays import Array
+from odsymnmf.io._items import bad, quoted
 from odsymnmf.io._symmetry import (
     REMEDY,
     Line,

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
+from odsymnmf.arrays import Array
 
 
 class InputError(ValueError):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.io._items import Array, InputError, bad, reason
+from odsymnmf.arrays import Array
+from odsymnmf.io._items import InputError, bad, reason
 from odsymnmf.io._source import refuse_promise, unpacked_limit
 from odsymnmf.io._symmetry import refuse_other_types
 

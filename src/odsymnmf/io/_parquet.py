@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.io._edges import compact
 from odsymnmf.io._graph import UNWEIGHTED, from_list
 from odsymnmf.io._header import edge_columns, has_ends, left_out
-from odsymnmf.io._items import Array, InputError, Items, bad, quoted, reason
+from odsymnmf.io._items import InputError, Items, bad, quoted, reason
 from odsymnmf.io._source import UNPACK_RATIO, refuse_promise
 
 # Rows that are read at a time.

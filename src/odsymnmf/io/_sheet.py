@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.io import _arrow, _rows
-from odsymnmf.io._items import Array, InputError, Remedy, bad, number, quoted
+from odsymnmf.io._items import InputError, Remedy, bad, number, quoted
 from odsymnmf.io._signs import (
     are_exact,
     has_comments,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from odsymnmf.io._items import Array
+from odsymnmf.arrays import Array
 
 # Bytes that are looked at together: few enough for the cache.
 BLOCK = 2**17

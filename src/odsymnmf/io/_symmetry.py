@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.io._items import Array, Remedy, bad, quoted
+from odsymnmf.arrays import Array
+from odsymnmf.io._items import Remedy, bad, quoted
 
 SYMMETRIZE = ("max", "mean", "sum")
 REMEDY = Remedy(

@@ -4,8 +4,9 @@ from itertools import islice
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.io._header import has_ends
-from odsymnmf.io._items import Array, Items, Remedy, number, numbered, quoted
+from odsymnmf.io._items import Items, Remedy, number, numbered, quoted
 from odsymnmf.io._sheet import MISSING, DoubtError, Sheet
 from odsymnmf.io._symmetry import FEATURES, finite_features, similarities
 

@@ -258,7 +258,7 @@ def _update(count, sums, room):
 
 
 @part
-def _row(k, q, own_row, rows, weight, exceptions, w0, H, sums, room, upper, empty, out, o):
+def solve_row(k, q, own_row, rows, weight, exceptions, w0, H, sums, room, upper, empty, out, o):
     """Bring the entries of row k to their optimum in turn, and write them to out[o].
 
     Row q of ``rows`` and row ``own_row`` of the exceptions is that of the item. Return how many
@@ -316,7 +316,7 @@ def sweep(items, rows, weight, exceptions, w0, H, sums, room, upper, empty):
     begin(sums, room)
     for p in range(len(items)):
         k, q = items[p], rows.which[p]
-        count, decrease, largest = _row(
+        count, decrease, largest = solve_row(
             k, q, k, rows, weight, exceptions, w0, H, sums, room, upper, empty, H, k
         )
         total += decrease
@@ -344,7 +344,7 @@ def solve(rows, weight, exceptions, w0, H, sums, others, room, upper, passes, X)
         for _ in range(passes):
             largest, top = 0.0, 0.0
             begin(sums, room)
-            count, _, largest = _row(
+            count, _, largest = solve_row(
                 n, p, p, rows, weight, exceptions, w0, H, sums, room, upper, 0.0, H, n
             )
             _update(count, sums, room)

@@ -18,7 +18,7 @@ import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.sources import add_rows, gather, gross, learn, terms
+from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, remember, terms
 from odsymnmf.kernels.symnmf import minimise_quartic
 from odsymnmf.kernels.weights import exact_sum, gather_exceptions, pull
 
@@ -101,24 +101,31 @@ def _leave_out_exactly(k, H, D, peak, own):
 
 @part
 def load(k, H, sums, row):
-    """Set x = own = h_k and u = D x, and list the non-zeros of x.
+    """Set x = own = before = h_k and u = D x, and list the non-zeros of x.
 
     Return how many there are, |x|^2 and c = own . x: D_k x is u - c own.
     """
+    remember(k, H, row.before)
+    return _begin(k, H, sums, row)
+
+
+@part
+def _begin(k, H, sums, row):
+    """As `load`, but for ``before``, which not every sweep needs."""
     D, peak = sums.D, sums.peak
     r = D.shape[0]
-    x, own, before, u = row.x, row.own, row.before, row.u
+    x, own, u = row.x, row.own, row.u
     inverse, root, values, found = row.inverse, row.root, row.values, row.found
     m, norm, cancelled = np.int64(0), 0.0, False
     for l in range(r):
         h = np.float64(H[k, l])
-        x[l] = own[l] = before[l] = h
+        x[l] = own[l] = h
         u[l] = 0.0
         norm += h * h
         a = D[l, l] - h * h
         cancelled |= a < CANCELLED * peak[l]
         inverse[l] = 1.0 / a if a > TINY else 0.0
-        values[m], found[m] = h, l  # without a branch to mispredict
+        found[m] = l  # without a branch to mispredict
         m += h != 0.0
     c = norm
     if cancelled:
@@ -127,6 +134,8 @@ def load(k, H, sums, row):
         for l in range(r):
             inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
             root[l] = np.sqrt(peak[l])
+    for j in range(m):
+        values[j] = x[found[j]]
     add_rows(u, found, values, 0, m, D)
     return m, norm, c
 
@@ -143,12 +152,12 @@ def update_gram(m, sums, row):
 
 
 @part
-def _entries(
+def entries(
     p, k, own_row, source, D, row, heavy, exceptions, w0, diagonal, upper, empty, start, H, out, o
 ):
     """Bring the entries of row x of item k to their optimum in turn, and write them to out[o].
 
-    ``start`` is what `_load` has returned; row ``own_row`` of the exceptions is the item's. Return
+    ``start`` is what `load` has returned; row ``own_row`` of the exceptions is the item's. Return
     how many entries x has or had, the decrease of the objective and the violation of the optimality
     conditions met on the way.
     """
@@ -227,8 +236,9 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
     for p in range(len(items)):
         k = items[p]
         gather(source, p, items, H, row.g)
-        start = load(k, H, sums, row)
-        m, decrease, violation = _entries(
+        keep(source, k, H, row.before)
+        start = _begin(k, H, sums, row)
+        m, decrease, violation = entries(
             p,
             k,
             k,
@@ -275,7 +285,7 @@ def solve(source, exceptions, H, sums, row, heavy, w0, upper, passes, X):
         solved = False
         for count in range(most):
             start = (np.int64(0), 0.0, 0.0)
-            _, _, violation = _entries(
+            _, _, violation = entries(
                 p,
                 len(H),
                 p,

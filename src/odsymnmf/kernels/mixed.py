@@ -71,7 +71,7 @@ def _breakpoints(x, m, a, wa, room):
 
 
 @part
-def _row(
+def solve_row(
     k,
     q,
     own_row,
@@ -179,7 +179,7 @@ def sweep(items, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, 
     held = sums.held
     for p in range(len(items)):
         k = items[p]
-        m, first, second, largest = _row(
+        m, first, second, largest = solve_row(
             k, rows.which[p], k, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
             upper, empty, H, k,
         )  # fmt: skip
@@ -230,7 +230,7 @@ def solve(
             note_peaks(gram, row)
             begin(sums, room)
             top = 0.0
-            m, _, _, largest = _row(
+            m, _, _, largest = solve_row(
                 n, p, p, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
                 upper, 0.0, H, n,
             )  # fmt: skip

@@ -39,9 +39,31 @@ def _hint(_typing, rows, i):
     return types.void(rows, i), write
 
 
+@intrinsic
+def _hint_entry(_typing, array, i):
+    """As `_hint`, for one entry of a plain array and what shares its line of the cache."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.np.arrayobj import make_array
+
+    def write(context, builder, signature, arguments):
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [pointer], form)
+        array = make_array(signature.args[0])(context, builder, arguments[0])
+        at = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, [at])
+        builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), write
+
+
 @kernel
-def _probe(rows, i):
+def _probe(rows, entries, i):
     _hint(rows, i)
+    _hint_entry(entries, i)
 
 
 @part
@@ -49,15 +71,15 @@ def _nothing(rows, i):
     """Do nothing: the hint may be left out."""
 
 
-def _hint_or_nothing() -> Any:
-    """Return the hint if it can be built: it uses internals of Numba, which may change."""
+def _hints_or_nothing() -> tuple[Any, Any]:
+    """Return the hints if they can be built: they use internals of Numba, which may change."""
     if config.DISABLE_JIT:
-        return _nothing
+        return _nothing, _nothing
     try:
-        _probe(np.zeros((1, 1)), 0)
+        _probe(np.zeros((1, 1)), np.zeros(1), 0)
     except Exception:  # whatever a changed internal raises, a slower sweep is the answer
-        return _nothing
-    return _hint
+        return _nothing, _nothing
+    return _hint, _hint_entry
 
 
-prefetch = _hint_or_nothing()
+prefetch, prefetch_entry = _hints_or_nothing()

@@ -1,8 +1,8 @@
 """Where g = sum_{j != k} A_kj h_j comes from, and who must learn that row k of H has changed.
 
-One named tuple for each way that A is kept, with its own `gather`, `learn`, `terms` and `gross`;
-numba picks them by the type of the tuple when a kernel is compiled. A row of H that is solved
-against any of them is the same row.
+One named tuple for each way that A is kept, with its own `gather`, `keep`, `learn`, `terms` and
+`gross`; numba picks them by the type of the tuple when a kernel is compiled. A row of H that is
+solved against any of them is the same row.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from numba.extending import overload
 
 from odsymnmf.kernels.compile import part
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.prefetch import prefetch, prefetch_entry
 
 
 class Neighbours(NamedTuple):
@@ -77,6 +77,20 @@ def _add_neighbours(source, p, items, M, g):
             prefetch(M, indices[j])
 
 
+def _fetch_rows(source, p, items):
+    """Have the entries of an item's row fetched that is two steps ahead; 64 bytes are a line."""
+    if p + 2 < len(items):
+        indptr, indices, data = source.indptr, source.indices, source.data
+        k = items[p + 2]
+        for j in range(indptr[k], indptr[k + 1], 8):
+            prefetch_entry(indices, j)
+            prefetch_entry(data, j)
+
+
+def _fetch_nothing(source, p, items):
+    pass
+
+
 def _gather_neighbours(source, p, items, H, g):
     _add_neighbours(source, p, items, H, g)
 
@@ -93,6 +107,21 @@ def _gather_block(source, p, items, H, g):
         g[l] = source.G[p, l]
 
 
+@part
+def remember(k, H, before):
+    """Set before = h_k."""
+    for l in range(len(before)):
+        before[l] = H[k, l]
+
+
+def _keep_nothing(source, k, H, before):
+    pass
+
+
+def _keep_row(source, k, H, before):
+    remember(k, H, before)
+
+
 def _learn_nothing(source, p, items, before, x, found):
     pass
 
@@ -102,8 +131,9 @@ def _learn_features(source, p, items, before, x, found):
     indptr, indices, data, Z = source.indptr, source.indices, source.data, source.Z
     m = 0
     for l in range(len(x)):
-        x[m], found[m] = x[l] - before[l], l
-        m += x[m] != 0.0
+        change = x[l] - before[l]
+        x[m], found[m] = change, l  # without a branch to mispredict
+        m += change != 0.0
     for j in range(indptr[items[p]], indptr[items[p] + 1]):
         i0, d0 = indices[j], data[j]
         for t in range(m):
@@ -144,6 +174,8 @@ CASES: dict[str, dict[type, Any]] = {
         Features: _gather_features,
         Block: _gather_block,
     },
+    "look_ahead": {Neighbours: _fetch_rows, Features: _fetch_rows, Block: _fetch_nothing},
+    "keep": {Neighbours: _keep_nothing, Features: _keep_row, Block: _keep_row},
     "learn": {Neighbours: _learn_nothing, Features: _learn_features, Block: _learn_block},
     "terms": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
     "gross": {Neighbours: _no_gross, Features: _no_gross, Block: _gross},
@@ -155,9 +187,19 @@ def gather(source, p, items, H, g):
     CASES["gather"][type(source)](source, p, items, H, g)
 
 
+def keep(source, k, H, before):
+    """Set before = h_k where `learn` will ask for it."""
+    CASES["keep"][type(source)](source, k, H, before)
+
+
 def learn(source, p, items, before, x, found):
     """Let whom it concerns know that row items[p] of H was ``before`` and is x; x is used up."""
     CASES["learn"][type(source)](source, p, items, before, x, found)
+
+
+def look_ahead(source, p, items):
+    """Have what later items will need fetched, where rows do not follow each other in memory."""
+    CASES["look_ahead"][type(source)](source, p, items)
 
 
 def terms(source, k):
@@ -173,6 +215,16 @@ def gross(source, p, l):
 @overload(gather, inline="always")
 def _(source, p, items, H, g):
     return CASES["gather"][source.instance_class]
+
+
+@overload(look_ahead, inline="always")
+def _(source, p, items):
+    return CASES["look_ahead"][source.instance_class]
+
+
+@overload(keep, inline="always")
+def _(source, k, H, before):
+    return CASES["keep"][source.instance_class]
 
 
 @overload(learn, inline="always")

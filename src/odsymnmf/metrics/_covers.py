@@ -7,14 +7,14 @@ and only pairs that have some are stored.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array, csr_array
 
+from odsymnmf.arrays import Array
+
 Cover = Sequence[ArrayLike]
-Array = NDArray[Any]
 
 # Stored pairs of items that the omega index looks at in one go.
 BLOCK = 4_000_000
@@ -33,7 +33,7 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
     found, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
     n : int, optional
-        Number of items in all, those in no set included. Default: the items of both covers.
+        Total number of items, those in no set included. Default: the items of both covers.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
     found, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
     n : int, optional
-        Number of items in all, those in no set included. Default: the items of both covers.
+        Total number of items, those in no set included. Default: the items of both covers.
 
     Returns
     -------

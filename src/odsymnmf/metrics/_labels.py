@@ -20,7 +20,7 @@ def membership_accuracy(H: ArrayLike, H_true: ArrayLike) -> float:
 
     The minimum runs over the permutations P of the r columns of H. It is 1 if H equals H_true up
     to the order of the columns. Columns are compared as they are, not normalised, so the value
-    falls below 0 when H has entries far above those of H_true.
+    is negative when H has entries far above those of H_true.
 
     Parameters
     ----------

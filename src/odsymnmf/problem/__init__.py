@@ -5,9 +5,10 @@ make a `Gram` of documents, whose n x n matrix is never formed. No other room as
 they ask for its size, its products, its rows and who must learn of a change. Never its diagonal.
 """
 
-from odsymnmf.problem.checks import as_similarity, refuse_other_kinds
+from odsymnmf.problem.checks import as_similarity
 from odsymnmf.problem.closed_forms import explained, pair_squares, weighted_product
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
+from odsymnmf.problem.looks import Outline, outline
 from odsymnmf.problem.made import (
     cosine,
     degree_normalized,
@@ -16,10 +17,14 @@ from odsymnmf.problem.made import (
     inverse_root_degrees,
     inverse_roots,
 )
+from odsymnmf.problem.parts import subset
+from odsymnmf.problem.stored import fingerprint, put_together, taken_apart
+from odsymnmf.problem.weights import without_diagonal_entries
 
 __all__ = [
     "Dense",
     "Gram",
+    "Outline",
     "Similarity",
     "Sparse",
     "as_similarity",
@@ -27,10 +32,15 @@ __all__ = [
     "degree_normalized",
     "degrees",
     "explained",
+    "fingerprint",
     "gram",
     "inverse_root_degrees",
     "inverse_roots",
+    "outline",
     "pair_squares",
-    "refuse_other_kinds",
+    "put_together",
+    "subset",
+    "taken_apart",
     "weighted_product",
+    "without_diagonal_entries",
 ]

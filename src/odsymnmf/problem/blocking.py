@@ -22,13 +22,18 @@ def cleared(rows: Array, items: Array) -> Array:
     return rows
 
 
-def full_csr(block: Array, items: Array) -> Any:
-    """Return freshly computed full rows in CSR form, with the items' own entries cleared."""
+def full_csr(block: Array, items: Array, columns: Array | None = None) -> Any:
+    """Return freshly computed full rows in CSR form, with the items' own entries cleared.
+
+    ``columns`` says which columns of A the block has, where these are not all; ``items`` are then
+    the places of the items among them.
+    """
     from odsymnmf.kernels.l1 import Rows
 
     B, n = block.shape
     data = np.ascontiguousarray(cleared(block, items)).ravel()
-    indices = np.tile(np.arange(n, dtype=np.int32), B)
+    columns = np.arange(n, dtype=np.int32) if columns is None else columns.astype(np.int32)
+    indices = np.tile(columns, B)
     return Rows(np.arange(B), np.arange(B + 1) * n, indices, data)
 
 

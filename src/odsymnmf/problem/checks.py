@@ -7,6 +7,7 @@ from scipy import sparse
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
+from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.problem.blocking import without_diagonal
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
 from odsymnmf.problem.weights import (
@@ -24,7 +25,7 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
 
     Parameters
     ----------
-    A : array-like, scipy sparse matrix or array, or a similarity already
+    A : array-like, sparse, graph, DataFrame, AnnData (`odsymnmf.inputs`), or a similarity already
         Symmetric, n x n. float32 and float64 are kept, bool and whole numbers become float64.
         The diagonal is not looked at. NaN off the diagonal, or a masked entry, is an unknown pair.
     weights : array-like or sparse of shape (n, n), optional
@@ -50,8 +51,9 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
     if isinstance(A, Dense | Sparse | Gram):
         if weights is None and background == 1.0:
             return A
-        return _reweighted(A, checked(weights, A.n), background)
-    refuse_other_kinds(A)
+        return _reweighted(A, checked(weights_for(weights, None), A.n), background)
+    A, names = similarities(A)
+    weights = weights_for(weights, names)
     shape = np.shape(A)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
@@ -64,20 +66,6 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
     if sparse.issparse(A):
         return _as_sparse(A, W, background)
     return _as_dense(A, W, background)
-
-
-def refuse_other_kinds(A: Any) -> None:
-    """Say what to pass instead of a graph object or the name of a file."""
-    if hasattr(A, "adjacency") and hasattr(A, "nodes"):
-        raise ValueError(
-            "A is a networkx graph; pass its matrix, networkx.to_scipy_sparse_array(G), whose rows "
-            "are in the order of list(G)."
-        )
-    if isinstance(A, str | bytes):
-        raise ValueError(
-            f"A is text ({A[:40]!r}), not similarities; read the file first, for example with "
-            "scipy.sparse.load_npz, numpy.load or pandas.read_csv."
-        )
 
 
 def _reweighted(A: Similarity, W: Any, background: float) -> Similarity:
@@ -132,12 +120,14 @@ def _as_dense(A: Any, W: Any, background: float) -> Dense:
 
 def _unknown_pairs(A: Array) -> Any:
     """Return the pairs of a full matrix that are NaN, as CSR with weight 0, or None."""
-    pieces = [np.isnan(A[b]) for b in blocks(len(A), 512)]
-    for b, piece in zip(blocks(len(A), 512), pieces, strict=True):
-        piece[np.arange(len(piece)), np.arange(b.start, b.stop)] = False
-    if not any(piece.any() for piece in pieces):
+    pieces = []
+    for b in blocks(len(A), 512):
+        unknown = np.isnan(A[b])
+        unknown[np.arange(len(unknown)), np.arange(b.start, b.stop)] = False
+        pieces.append(sparse.csr_array(unknown))
+    if not any(piece.nnz for piece in pieces):
         return None
-    where = sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+    where = sparse.vstack(pieces, format="csr")
     where.sort_indices()
     zeros = np.zeros(where.nnz)
     return sparse.csr_array((zeros, where.indices, where.indptr), shape=where.shape)

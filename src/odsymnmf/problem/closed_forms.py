@@ -9,14 +9,14 @@ from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, row_squares
 
 # Where less than this share of the terms is left, a sum is made again, pair by pair.
-CANCELLED = 1e-8
+LITTLE = 1e-8
 # Multiply-adds beyond which that would take too long.
 TOO_MANY = 1e13
 
 
 def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
     """Return the value of a closed form, or the same pair by pair where its terms cancel."""
-    if value < CANCELLED * terms and float(A.n) ** 2 * H.shape[1] <= TOO_MANY:
+    if value < LITTLE * terms and float(A.n) ** 2 * H.shape[1] <= TOO_MANY:
         return pairwise_error(A, H)
     return 0.0 if value < 0.0 else value
 

@@ -13,7 +13,9 @@ from odsymnmf.problem.blocking import cleared, full_csr, full_weights, without_d
 from odsymnmf.problem.closed_forms import pairwise_error
 from odsymnmf.problem.following import BLOCK, Streaming, block_product, square
 from odsymnmf.problem.picks import ProductPicks
+from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
+from odsymnmf.resources import require
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,20 @@ class Dense:
     @cached_property
     def largest(self) -> float:
         """The largest off-diagonal entry, at least 0."""
-        return max(float(without_diagonal(self.A, b).max()) for b in blocks(self.n, 256))
+        return max(0.0, self._extremes[1])
+
+    @property
+    def peak(self) -> float:
+        """The largest |A_ij| off the diagonal."""
+        return max(map(abs, self._extremes))
+
+    @cached_property
+    def _extremes(self) -> tuple[float, float]:
+        low = high = 0.0
+        for b in blocks(self.n, 256):
+            piece = without_diagonal(self.A, b)
+            low, high = min(low, float(piece.min())), max(high, float(piece.max()))
+        return low, high
 
     @cached_property
     def energy(self) -> float:
@@ -66,7 +81,7 @@ class Dense:
 
     def following(self, H: Array) -> Streaming:
         """Return the products A @ H that follow changes of H."""
-        return Streaming(self.A)
+        return Streaming(self.A, self.rows_inside)
 
     def picks(self, own: float, H: Array, columns: int) -> ProductPicks:
         """Return the scores of items that follow what is picked."""
@@ -75,6 +90,17 @@ class Dense:
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
         return full_csr(self.A[items], items)
+
+    def rows_inside(self, round: Round, tile: slice) -> Any:
+        """Return the rows of a tile's items in a round, the columns of the round alone."""
+        return full_csr(
+            self.A[round.where(tile), round.all].copy(), round.numbers(tile), round.members
+        )
+
+    @property
+    def row_entries(self) -> int:
+        """How many entries a row of `rows` has."""
+        return self.n
 
     def full_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items, zeros on the diagonal, in float64."""
@@ -102,9 +128,17 @@ class Dense:
 
     def scaled_by(self, s: Array) -> "Dense":
         """Return the similarities s_i A_ij s_j."""
-        s = s.astype(self.dtype)
+        require(
+            self.A.nbytes,
+            f"a scaled copy of {self.n:,} x {self.n:,} similarities",
+            "give them scaled already (a memory map can be scaled block by block into another), or "
+            "as a sparse matrix",
+        )
+        s, scaled = s.astype(self.dtype), np.empty_like(self.A, subok=False)
         with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
-            return Dense(self.A * s[:, None] * s, scaled_weights(self.weights, s))
+            for b in blocks(self.n, 256):
+                scaled[b] = self.A[b] * s[b, None] * s
+        return Dense(scaled, scaled_weights(self.weights, s))
 
     def group_sums(self, group: Array, count: int) -> Array:
         """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""

@@ -2,18 +2,28 @@
 
 ``blocks(items, H)`` yields some of the items after another with the source that kernels gather
 g = sum_{j != k} A_kj h_j from; what must learn of the changes, does so before the next block.
+
+In a round, H stays until it ends: ``source(items, H)`` is what g comes from, ``meetings`` are tasks
+whose sum is that of A_ij d_i . d_j over the pairs inside the round, and ``put`` are those that then
+let the products learn of it. Tasks may run side by side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
+from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Task
 
+# No block whose items tell each other of changes: in a round they do not.
+NO_SQUARE = np.zeros((0, 0))
 # Rows of a dense block: enough for BLAS, few enough that corrections inside it stay cheap.
 BLOCK = 128
+# Words, and features of a full X, whose sums are one task.
+WORDS, FEATURES = 2**11, 64
 # Multiply-adds between two looks at the clock: short enough for Ctrl-C to be heard.
 WORK = 2**26
 
@@ -21,16 +31,35 @@ WORK = 2**26
 class Neighbouring:
     """Of a sparse A: g is gathered from the rows of H themselves, so there is nothing to follow."""
 
-    def __init__(self, A: Any):
-        self.A = A
+    def __init__(self, A: Any, rows_inside: Callable[[Round, slice], Any]):
+        self.A, self.rows_inside = A, rows_inside
 
-    def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
+    @property
+    def entries(self) -> int:
+        """How many entries of A a row takes."""
+        return int(self.A.nnz // self.A.shape[0])
+
+    def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Neighbours
 
-        A = self.A
-        source = Neighbours(A.indptr, _unsigned(A.indices), A.data)
-        for b in blocks(len(items), _rows_at_once(A, H.shape[1])):
+        return Neighbours(self.A.indptr, _unsigned(self.A.indices), self.A.data)
+
+    def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
+        source = self.source(items, H)
+        for b in blocks(len(items), _rows_at_once(self.A, H.shape[1])):
             yield items[b], source
+
+    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+        return [partial(self._meeting, moves, tile) for tile in tiles]
+
+    def _meeting(self, moves: Moves, tile: slice) -> float:
+        from odsymnmf.kernels.rounds import stored_products
+
+        items, rows = moves.round.items(tile), self.rows_inside(moves.round, tile)
+        return float(stored_products(items, rows, moves.round.lattice, *moves[1:]))
+
+    def put(self) -> list[Task]:
+        return []
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""
@@ -48,6 +77,28 @@ class Neighbouring:
 
 class Streaming(Neighbouring):
     """Of a full A: BLAS makes a block of G = A @ H, whose items tell each other of changes."""
+
+    @property
+    def entries(self) -> int:
+        """How many entries of A a row takes."""
+        return len(self.A)
+
+    def source(self, items: Array, H: Array) -> Any:
+        from odsymnmf.kernels.sources import Block
+
+        G = block_product(self.A, H, items, NO_SQUARE)
+        return Block(G, NO_SQUARE, np.zeros_like(G))
+
+    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+        steps = moves.steps
+        return [partial(self._met, moves.round, steps, tile) for tile in tiles]
+
+    def _met(self, round: Round, steps: Array, tile: slice) -> float:
+        places = round.places(tile)
+        S = self.A[round.where(tile), round.all].astype(np.float64)
+        own = np.arange(len(S))
+        S[own, places.start + own] = 0
+        return float(np.einsum("ij,ij->", steps[places], S @ steps))
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         from odsymnmf.kernels.sources import Block
@@ -67,14 +118,57 @@ class FeatureSums:
         H64 = H.astype(np.float64, copy=False)
         pieces = (X[b].T @ H64[b] for b in blocks(len(H), 2**15))
         self.Z: Array = np.ascontiguousarray(sum(pieces))
+        # Of each round: its words, and for each the items that have it. What waits to be put.
+        self._words: dict[Round, tuple[Array, Any]] = {}
+        self._staged: list[Any] = []
 
-    def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
+    @property
+    def entries(self) -> int:
+        """How many entries of X a row takes."""
+        return int(self.X.nnz // self.X.shape[0])
+
+    def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Features
 
         X = self.X
-        source = Features(X.indptr, _unsigned(X.indices), X.data, self.Z, self.norms)
-        for b in blocks(len(items), _rows_at_once(X, H.shape[1])):
+        return Features(X.indptr, _unsigned(X.indices), X.data, self.Z, self.norms)
+
+    def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
+        source = self.source(items, H)
+        for b in blocks(len(items), _rows_at_once(self.X, H.shape[1])):
             yield items[b], source
+
+    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+        words, columns = self._words_of(moves.round)
+        some = list(blocks(len(words), WORDS))
+        self._staged, steps = [None] * len(some), moves.steps
+        return [
+            partial(self._met, p, words[b], columns.indptr[b.start : b.stop + 1], columns, steps)
+            for p, b in enumerate(some)
+        ]
+
+    def _words_of(self, round: Round) -> tuple[Array, Any]:
+        if round in self._words:
+            return self._words[round]
+        columns = self.X[round.all].T.tocsr()
+        words = np.flatnonzero(np.diff(columns.indptr))
+        found = words, columns[words]
+        if round.stride == ROUNDS:  # parts of rounds are seldom asked for
+            self._words[round] = found
+        return found
+
+    def _met(self, piece: int, words: Array, indptr: Array, columns: Any, steps: Array) -> float:
+        from odsymnmf.kernels.rounds import feature_changes
+
+        r = steps.shape[1]
+        Z_new = np.empty((len(words), r))
+        self._staged[piece] = words, Z_new
+        indices, data = _unsigned(columns.indices), columns.data
+        room = np.empty(r), np.empty(r)
+        return float(feature_changes(words, indptr, indices, data, steps, self.Z, Z_new, *room))
+
+    def put(self) -> list[Task]:
+        return [partial(self.Z.__setitem__, *staged) for staged in self._staged]
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""
@@ -98,6 +192,36 @@ class FeatureSums:
 
 class FeatureBlocks(FeatureSums):
     """Of A = X X^T, X full: blocks of G by BLAS, and Z is updated between them."""
+
+    @property
+    def entries(self) -> int:
+        """How many entries of X a row takes."""
+        return int(self.X.shape[1])
+
+    def source(self, items: Array, H: Array) -> Any:
+        from odsymnmf.kernels.sources import Block
+
+        G = self.X[items].astype(np.float64, copy=False) @ self.Z
+        G -= self.norms[items, None] * H[items]
+        return Block(G, NO_SQUARE, np.zeros_like(G))
+
+    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+        some = list(blocks(self.X.shape[1], FEATURES))
+        self._staged, steps = [None] * len(some), moves.steps
+        X = self.X[moves.round.all]
+        return [
+            partial(self._own, self.norms[moves.round.all], steps),
+            *(partial(self._change, p, b, X[:, b], steps) for p, b in enumerate(some)),
+        ]
+
+    def _own(self, norms: Array, steps: Array) -> float:
+        """What the terms i = i add to |X^T d|^2."""
+        return -float(np.einsum("i,ij,ij->", norms, steps, steps))
+
+    def _change(self, piece: int, features: slice, X: Array, steps: Array) -> float:
+        change = X.T.astype(np.float64, copy=False) @ steps
+        self._staged[piece] = features, self.Z[features] + change
+        return float(np.einsum("ij,ij->", change, change))
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         from odsymnmf.kernels.sources import Block

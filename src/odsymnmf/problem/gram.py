@@ -14,6 +14,7 @@ from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squar
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
 from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums
 from odsymnmf.problem.picks import ProductPicks
+from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
 
 
@@ -41,6 +42,11 @@ class Gram:
     def largest(self) -> float:
         """A bound on the off-diagonal entries: the largest |x_i|^2."""
         return float(self.diagonal.max())
+
+    @property
+    def peak(self) -> float:
+        """A bound on |A_ij|."""
+        return self.largest
 
     @cached_property
     def energy(self) -> float:
@@ -91,6 +97,17 @@ class Gram:
         """Return the rows of the items in CSR form, without the diagonal."""
         block = self.X[items] @ self.X.T
         return full_csr(block.toarray() if sparse.issparse(block) else block, items)
+
+    def rows_inside(self, round: Round, tile: slice) -> Any:
+        """Return the rows of a tile's items in a round, the columns of the round alone."""
+        block = self.X[round.where(tile)] @ self.X[round.all].T
+        full = block.toarray() if sparse.issparse(block) else block
+        return full_csr(full, round.numbers(tile), round.members)
+
+    @property
+    def row_entries(self) -> int:
+        """How many entries a row of `rows` has."""
+        return self.n
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

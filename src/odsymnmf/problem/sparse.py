@@ -12,9 +12,16 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
-from odsymnmf.problem.following import Neighbouring
+from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
-from odsymnmf.problem.weights import ORDINARY, Weights, looked_up, scaled_weights
+from odsymnmf.problem.rounds import ROUNDS, Round
+from odsymnmf.problem.weights import (
+    ORDINARY,
+    Weights,
+    keep_entries,
+    looked_up,
+    scaled_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,11 @@ class Sparse:
         return float(self.A.data.max(initial=0.0))
 
     @cached_property
+    def peak(self) -> float:
+        """The largest |A_ij| off the diagonal."""
+        return max(self.largest, -float(self.A.data.min(initial=0.0)))
+
+    @cached_property
     def energy(self) -> float:
         """sum_{i != j} A_ij^2"""
         pieces = (
@@ -53,7 +65,12 @@ class Sparse:
 
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
-        return self.A @ V
+        columns = 1 if V.ndim == 1 else V.shape[1]
+        if self.A.nnz * columns <= WORK:
+            return self.A @ V
+        # In pieces that Ctrl-C need not wait for.
+        rows = max(1, int(self.n * WORK / (self.A.nnz * columns)))
+        return np.concatenate([self.A[b] @ V for b in blocks(self.n, rows)])
 
     def quadratic(self, h: Array) -> float:
         """Return sum_{i != j} A_ij h_i h_j."""
@@ -75,7 +92,7 @@ class Sparse:
 
     def following(self, H: Array) -> Neighbouring:
         """Return the products A @ H that follow changes of H."""
-        return Neighbouring(self.A)
+        return Neighbouring(self.A, self.rows_inside)
 
     def picks(self, own: float, H: Array, columns: int) -> NeighbourPicks:
         """Return the scores of items that follow what is picked."""
@@ -86,6 +103,25 @@ class Sparse:
         from odsymnmf.kernels.l1 import Rows
 
         return Rows(items, self.A.indptr, self.A.indices, self.A.data)
+
+    @cached_property
+    def _inside(self) -> Any:
+        """The pairs i > j of a round: the others are not to be looked at in every sweep."""
+        rows = np.repeat(np.arange(self.n, dtype=self.A.indices.dtype), np.diff(self.A.indptr))
+        same = (rows - self.A.indices) % ROUNDS == 0
+        return keep_entries(self.A, same & (rows > self.A.indices))
+
+    def rows_inside(self, round: Round, tile: slice) -> Any:
+        """Return the rows of a tile's items in a round, with its columns before the diagonal."""
+        from odsymnmf.kernels.l1 import Rows
+
+        inside = self._inside
+        return Rows(round.items(tile), inside.indptr, inside.indices, inside.data)
+
+    @property
+    def row_entries(self) -> int:
+        """How many entries a row of `rows` has."""
+        return int(self.A.nnz // self.n)
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

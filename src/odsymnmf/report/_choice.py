@@ -19,17 +19,20 @@ class Choice:
     candidates : sequence of int
         The numbers of clusters that were tried.
     errors : sequence of float
-        The error of each candidate on held-out pairs; NaN where it was not measured.
+        What decided, for each candidate; NaN where it was not measured.
     n_clusters : int
         The recommended number.
     reason : str
         Why, in a sentence or two.
+    measure : str
+        What ``errors`` are, and which way is better.
     """
 
     candidates: Sequence[int]
     errors: Sequence[float]
     n_clusters: int
     reason: str
+    measure: str = "error on held-out pairs: smaller is better"
 
     def __post_init__(self) -> None:
         if len(self.candidates) != len(self.errors):
@@ -66,9 +69,7 @@ def _curve(choice: Choice) -> str:
         f"<title>{r:,} clusters: {number(error)}</title></circle>"
         for r, error, x, y in points
     )
-    label = f"Error on held-out pairs, by number of clusters; {choice.n_clusters:,} is chosen."
+    measure = escape(clean(choice.measure[:1].upper() + choice.measure[1:], 200))
+    label = f"{measure}, by number of clusters; {choice.n_clusters:,} is chosen."
     drawing = frame.drawing("number of clusters", label, f'<polyline points="{line}"/>{dots}')
-    return (
-        '<p class="note">Error on held-out pairs: smaller is better. '
-        f'<span class="ring"></span> chosen</p>{drawing}'
-    )
+    return f'<p class="note">{measure}. <span class="ring"></span> chosen</p>{drawing}'

@@ -1,16 +1,14 @@
 """The clusters as a table: sizes, words, strongest members."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, Members
 from odsymnmf.drawing.names import clean, shortened
 from odsymnmf.report._html import bdi, chip, css, escape
 
-Array = NDArray[Any]
 Topics = Sequence[Sequence[tuple[str, float]]]
 
 MEMBERS, WORDS, LONGEST_WORD = 8, 10, 40

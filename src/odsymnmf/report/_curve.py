@@ -1,15 +1,13 @@
 """The convergence curve as SVG."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing.names import count
 from odsymnmf.report._axes import axes
-
-Array = NDArray[Any]
 
 # More points than the drawing is wide cannot be seen.
 MOST_POINTS = 400

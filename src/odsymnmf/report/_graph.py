@@ -1,19 +1,16 @@
 """A small graph as SVG: nodes coloured by membership, mixed ones as pies."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import Members
 from odsymnmf.drawing.layout import Links, layout, links
 from odsymnmf.drawing.names import count, shortened
 from odsymnmf.drawing.pies import slices
 from odsymnmf.problem import Similarity
 from odsymnmf.report._html import css, escape
-
-Array = NDArray[Any]
 
 # What can still be read: beyond it, the page shows the matrix alone.
 MOST_ITEMS, MOST_LINKS, MOST_SHARE, ALWAYS = 500, 6000, 0.3, 200

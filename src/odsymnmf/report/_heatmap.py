@@ -4,18 +4,15 @@ import base64
 import struct
 import zlib
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MatrixPicture
 from odsymnmf.drawing.colours import NEGATIVE, POSITIVE
 from odsymnmf.drawing.names import count, number
 from odsymnmf.drawing.shades import has_negative, scale_top
 from odsymnmf.report._html import css
-
-Array = NDArray[Any]
 
 # Sides of the drawing: the picture itself, and the strip of cluster colours around it.
 SIDE, STRIP, GAP = 480, 9, 4

@@ -1,19 +1,16 @@
 """The items as compact data for the table of the page."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, Members
 from odsymnmf.drawing.colours import DISTINCT
 from odsymnmf.drawing.names import count
 from odsymnmf.drawing.pies import SMALLEST
 from odsymnmf.report._clusters import Topics, words_of
 from odsymnmf.report._html import to_json
-
-Array = NDArray[Any]
 
 # Memberships per item that the table shows, however small.
 TOP = 4

@@ -1,18 +1,15 @@
 """What every two clusters have in common."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture, Members
 from odsymnmf.drawing.names import count
 from odsymnmf.report._heatmap import heat_map, ramp
 from odsymnmf.report._html import bdi, chip
-
-Array = NDArray[Any]
 
 # A table with more columns than this does not fit; a picture does.
 TABLE_COLUMNS = 16

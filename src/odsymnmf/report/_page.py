@@ -8,8 +8,9 @@ from string import Template
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture, Members, as_members, matrix_picture
 from odsymnmf.drawing.colours import DISTINCT, NEGATIVE, NOBODY, POSITIVE, palette
 from odsymnmf.drawing.names import checked_names, clean, count
@@ -24,9 +25,7 @@ from odsymnmf.report._html import escape
 from odsymnmf.report._items import items, left_out
 from odsymnmf.report._overlap import overlap
 
-Array = NDArray[Any]
-
-HALF = "whose membership is at least half of their largest"
+FIFTH = "for which it explains at least a fifth of what is explained of their similarities"
 
 
 def page(
@@ -52,7 +51,7 @@ def page(
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
-        What was clustered. The diagonal is not looked at. With a picture alone, the page has no
+        What was clustered. The diagonal is ignored. With a picture alone, the page has no
         drawing of the graph.
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
@@ -67,9 +66,9 @@ def page(
     restarts : sequence of int
         Which entries of ``history`` follow an accepted column restart.
     picture : MatrixPicture, optional
-        ``matrix_picture(A, H)``, if it is there already.
+        ``matrix_picture(A, H)``, if it has been computed already.
     sets : list of r arrays, optional
-        The items of every cluster, the strongest first; ``overlapping_sets(H, 0.5)`` if not given.
+        The items of every cluster, the strongest first; ``overlapping_sets(H)`` if not given.
     choice : Choice, optional
         How the number of clusters was chosen.
     topics : list of r lists of (word, weight), optional
@@ -101,7 +100,7 @@ def page(
         script=script,
         title=escape(clean(title)),
         summary=_summary(members),
-        rule=HALF if sets is None else "that belong to it as well as to their own cluster",
+        rule=FIFTH if sets is None else "that belong to it as well as to their own cluster",
         clusters=clusters(members, belong, called, words),
         choice=choice_card(choice),
         pictures=_pictures(A, members, called, picture),

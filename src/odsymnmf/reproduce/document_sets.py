@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.run import Sweep
 from odsymnmf.factorization import factorize
 from odsymnmf.memberships import labels
@@ -16,8 +16,6 @@ from odsymnmf.metrics import label_accuracy
 from odsymnmf.paper.algorithm_6 import greedy_init
 from odsymnmf.reproduce.readings import ENGINE
 from odsymnmf.similarity import cosine
-
-Array = NDArray[Any]
 
 
 class MissingDataError(ValueError):
@@ -134,7 +132,7 @@ def document_fit(
         bound = np.inf if upper is None else upper
         H = greedy_init(similarity, r, 1 if method == "OD-l1" else 2, upper=bound)
     else:
-        H = factorize(similarity, r, max_iter=0, **options).H
+        H = factorize(similarity, r, init="greedy", max_iter=0, **options).H
     record(H, 0)
     result = factorize(similarity, r, init=H, max_iter=checkpoints[-1], callback=look, **options)
     for sweeps in checkpoints:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import fitted, greedy
 from odsymnmf.paper import algorithm_5, algorithm_6
@@ -21,7 +21,6 @@ from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 from odsymnmf.paper.symnmf import symnmf
 from odsymnmf.similarity import as_similarity
 
-Array = NDArray[Any]
 Step = Callable[[], object]
 
 AXES = ("n, full A", "n, sparse A", "K", "r")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from odsymnmf.arrays import Array
 from odsymnmf.datasets import adversarial, cliques, flip
 from odsymnmf.factorization import factorize
 from odsymnmf.metrics import membership_accuracy
@@ -16,8 +16,6 @@ from odsymnmf.paper.algorithm_2 import odsymnmf_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 from odsymnmf.paper.algorithm_6 import greedy_init
 from odsymnmf.paper.symnmf import symnmf
-
-Array = NDArray[Any]
 
 METHODS = ("OD-l1", "OD-l2", "symNMF")
 STARTS = ("random", "zero", "greedy")

@@ -7,6 +7,7 @@
 | `clusters.txt` | with sparse memberships, the items of every cluster, one cluster per line |
 | `topics.csv` | for texts, the top words of every cluster and their weights |
 | `matrix.npz` | the picture of the sorted similarities, if there are few enough clusters to see |
+| `model.odsym` | the fitted model, for `odsymnmf.load` and `odsymnmf predict` |
 | `report.html` | the page |
 | `run.json` | the input, all parameters, the fit: what is needed to run it again |
 """

@@ -13,14 +13,12 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture
 from odsymnmf.io.write import put_back
 from odsymnmf.runs.folder import is_run, load_record, open_file
-
-Array = NDArray[Any]
 
 DAMAGE = (
     ArithmeticError,

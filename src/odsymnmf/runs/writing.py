@@ -31,6 +31,7 @@ def write_result(
     H: Any,
     record: dict[str, Any],
     sets: Sequence[Array] | None = None,
+    labels: Array | None = None,
 ) -> None:
     """Write what was found: labels.csv, the memberships and run.json.
 
@@ -44,7 +45,9 @@ def write_result(
     record : dict
         For run.json.
     sets : list of r arrays, optional
-        The items of every cluster, for clusters.txt; ``overlapping_sets(H, 0.5)`` if not given.
+        The items of every cluster, for clusters.txt; ``overlapping_sets(H)`` if not given.
+    labels : ndarray of n whole numbers, optional
+        The cluster of every item, -1 for none; that of the largest membership if not given.
 
     Examples
     --------
@@ -52,14 +55,14 @@ def write_result(
     >>> from pathlib import Path
     >>> from scipy import sparse
     >>> from odsymnmf.runs import write_result
-    >>> H = sparse.csr_array([[2.0, 0.0], [1.0, 1.0]])
+    >>> H = sparse.csr_array([[2.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     write_result(Path(home), ["a", "b"], H, {})
+    ...     write_result(Path(home), ["a", "b", "c"], H, {})
     ...     print(Path(home, "clusters.txt").read_text())
     a	b
-    b
+    c	b
     """
-    rows = zip(names, *_labels(H), strict=True)
+    rows = zip(names, *_labels(H, labels), strict=True)
     write_table(folder / "labels.csv", ["name", "cluster", "strength"], rows)
     if sparse.issparse(H):
         members = as_members(H)
@@ -162,24 +165,24 @@ def write_topics(folder: Path, topics: Sequence[Sequence[tuple[str, float]]]) ->
     write_table(folder / "topics.csv", ["word", "cluster", "weight"], rows)
 
 
-def _labels(H: Any) -> tuple[list[int], list[float]]:
+def _labels(H: Any, given: Array | None = None) -> tuple[list[int], list[float]]:
     """Return the cluster of every item and its strength there.
 
     Of an array, in blocks of rows: a result must not be lost for want of memory for its copies.
     """
     if sparse.issparse(H):
-        members = as_members(H)
+        members = as_members(H, None, given)
         return members.label.tolist(), members.own.round(6).tolist()
     label = np.empty(len(H), dtype=np.intp)
     own = np.zeros(len(H))
     totals = H.sum(axis=0, dtype=np.float64)
     for b in blocks(len(H), max(1, BLOCK_ENTRIES // H.shape[1])):
         h = H[b].astype(np.float64)
-        label[b] = memberships.labels(h)
+        label[b] = memberships.labels(h) if given is None else given[b]
         ties = h * np.maximum(totals - h, 0.0)
         mine = np.take_along_axis(ties, np.maximum(label[b], 0)[:, None], axis=1)[:, 0]
         whole = ties.sum(axis=1)
-        np.divide(mine, whole, out=own[b], where=whole > 0)
+        np.divide(mine, whole, out=own[b], where=(whole > 0) & (label[b] >= 0))
     return label.tolist(), own.round(6).tolist()
 
 

@@ -2,12 +2,9 @@
 
 import math
 import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
 
 MAGIC = b"\x93odsym\r\n"
 VERSION = 1

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.storage._layout import (
     DTYPES,
     MAGIC,
     START,
     VERSION,
-    Array,
     Entry,
     Part,
     StorageError,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.arrays import Array
 from odsymnmf.atomic import replaced
 from odsymnmf.storage._layout import (
     DTYPES,
@@ -15,7 +16,6 @@ from odsymnmf.storage._layout import (
     MAGIC,
     START,
     VERSION,
-    Array,
     Entry,
     Part,
     check,

@@ -6,9 +6,12 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses.measures import rows_of, tidy, total_error, worth
-from odsymnmf.engine.losses.protocol import Scales, Step, Worth
+from odsymnmf.engine.losses import meetings
+from odsymnmf.engine.losses.l2 import CANCELLED
+from odsymnmf.engine.losses.measures import row_tiles, rows_of, swept, tidy, total_error, worth
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import Moves, Task
 
 
 class ColumnSums:
@@ -43,6 +46,25 @@ class ColumnSums:
         """Put back what was saved."""
         self.W, self.peak = saved
 
+    def begin_round(self) -> None:
+        """Note the largest that W has been."""
+        np.maximum(self.peak, self.W, out=self.peak)
+
+    def add(self, change: Change, H: Array) -> None:
+        """Learn of a round that H now holds; compute anew what has cancelled."""
+        assert change.W is not None
+        self.W += change.W
+        for l in np.flatnonzero(CANCELLED * self.peak > self.W):
+            self.W[l] = self.peak[l] = H[:, l].sum(dtype=np.float64)
+
+    def rows_changed(self, where: slice, New: Array) -> None:
+        """Learn who has entries now."""
+        self.held[where] |= New @ np.ones(New.shape[1], dtype=New.dtype) > 0
+
+    def put(self) -> list[Task]:
+        """Return no tasks: there are no products with A to tell."""
+        return []
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"W": self.W, "peak": self.peak, "held": self.held}
@@ -74,24 +96,59 @@ class L1:
         """Compute what sweeps keep up to date."""
         return ColumnSums(H)
 
-    def sweep(self, H: Array, sums: ColumnSums, items: Array, empty: float = 0.0) -> Step:
+    def sweep(
+        self, H: Array, sums: ColumnSums, items: Array, empty: float = 0.0, rounds: Any = None
+    ) -> Step:
         """Bring the rows of the items to their optimum in turn, and the sums with them.
 
-        The violation is the largest change relative to the largest entry.
+        The violation is the largest change relative to the largest entry of these rows.
         """
+        decrease, _, furthest = (
+            self._one_by_one(H, sums, items, empty) if rounds is None else rounds(H, sums)
+        )
+        top = float(swept(H, items).max(initial=0.0))
+        return Step(decrease, furthest / top if top > 0 else furthest)
+
+    def _one_by_one(self, H: Array, sums: ColumnSums, items: Array, empty: float) -> Pass:
         l1, weights = kernels.l1, self.A.weights
         w0, exceptions = weights.background, weights.exceptions
         kept = l1.Sums(*sums.arrays)
         decrease = furthest = 0.0
-        for some, rows in rows_of(self.A, items):
+        for some, rows in rows_of(self.A, items, H.shape[1]):
             weight = self.A.row_weights(some)
             room = l1.workspace(rows, weight is not None, H.shape[1])
             found = l1.sweep(some, rows, weight, exceptions, w0, H, kept, room, self.upper, empty)
             decrease += found[0]
             furthest = max(furthest, found[1])
-        top = float(H.max(initial=0.0))
-        violation = furthest / top if top > 0 else furthest
-        return Step(decrease if exceptions is not None else w0 * decrease, violation)
+        return Pass(decrease if exceptions is not None else w0 * decrease, 0.0, furthest)
+
+    def tiles(self, sums: ColumnSums, r: int) -> list[slice]:
+        """Cut the items into tiles for rounds."""
+        return row_tiles(self.A, r)
+
+    def propose(
+        self, H: Array, sums: ColumnSums, items: Array, New: Array, moved: Array
+    ) -> Proposal:
+        """Set New[p] to the optimum of row items[p], all others as they are in H."""
+        l1, weights, r = kernels.l1, self.A.weights, H.shape[1]
+        w0, exceptions = weights.background, weights.exceptions
+        rows, weight, change = self.A.rows(items), self.A.row_weights(items), np.zeros(r)
+        kept = l1.Sums(sums.W.copy(), sums.peak.copy(), sums.held)
+        decrease, furthest, clash = kernels.rounds.propose_l1(
+            items, rows, weight, exceptions, w0, H, kept,
+            l1.workspace(rows, weight is not None, r), self.upper, New, moved, change,
+        )  # fmt: skip
+        decrease = (decrease if exceptions is not None else w0 * decrease) - w0 * clash
+        return Proposal(np.array([decrease, 0.0]), furthest, Change(change, None))
+
+    def meetings(self, sums: ColumnSums, moves: Moves, tiles: list[slice]) -> list[Task]:
+        """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
+        found = meetings.stored(self.A, moves, tiles, [1])
+        return [*found, *meetings.exceptions(self.A, moves, tiles, [1])]
+
+    def together(self, violations: list[float]) -> float:
+        """Return the largest."""
+        return max(violations)
 
     def tidy(self, H: Array) -> None:
         """Clear columns with one entry, balance those with two."""

@@ -6,9 +6,14 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses.measures import tidy, total_error, worth
-from odsymnmf.engine.losses.protocol import Scales, Step, Worth
+from odsymnmf.engine.losses import meetings
+from odsymnmf.engine.losses.measures import swept, tidy, total_error, worth
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import Moves, Task, tiles
+
+# A sum this small relative to the largest that it has been is computed anew, as in the kernels.
+CANCELLED = 1e-4
 
 
 class GramSums:
@@ -39,6 +44,25 @@ class GramSums:
         """Put back what was saved."""
         self.D, self.peak, products = saved
         self.products.restore(products)
+
+    def begin_round(self) -> None:
+        """Note the largest that the diagonal of D has been."""
+        np.maximum(self.peak, self.D.diagonal(), out=self.peak)
+
+    def add(self, change: Change, H: Array) -> None:
+        """Learn of a round that H now holds; compute anew what has cancelled."""
+        assert change.D is not None
+        self.D += change.D
+        for l in np.flatnonzero(self.D.diagonal() < CANCELLED * self.peak):
+            self.D[l] = self.D[:, l] = np.einsum("i,ij->j", H[:, l], H, dtype=np.float64)
+            self.peak[l] = self.D[l, l]
+
+    def rows_changed(self, where: slice, New: Array) -> None:
+        """Learn of new rows of H: the sums have them from `add`."""
+
+    def put(self) -> list[Task]:
+        """Return the tasks that let the products with A learn of a round."""
+        return self.products.put()
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
@@ -73,8 +97,16 @@ class L2:
         """Compute what sweeps keep up to date."""
         return GramSums(self.A, H)
 
-    def sweep(self, H: Array, sums: GramSums, items: Array, empty: float = 0.0) -> Step:
+    def sweep(
+        self, H: Array, sums: GramSums, items: Array, empty: float = 0.0, rounds: Any = None
+    ) -> Step:
         """Bring the rows of the items to their optimum in turn, and the sums with them."""
+        _, decrease, violation = (
+            self._one_by_one(H, sums, items, empty) if rounds is None else rounds(H, sums)
+        )
+        return Step(decrease, 0.0 if violation <= _rounding(swept(H, items), sums.D) else violation)
+
+    def _one_by_one(self, H: Array, sums: GramSums, items: Array, empty: float) -> Pass:
         l2, weights = kernels.l2, self.A.weights
         w0, exceptions = weights.background, weights.exceptions
         kept, row = l2.Sums(sums.D, sums.peak), l2.workspace(H.shape[1])
@@ -85,9 +117,33 @@ class L2:
             found = l2.sweep(some, source, exceptions, H, kept, row, room, *limits)
             decrease += found[0]
             violation += found[1]
-        if violation <= _rounding(H, sums.D):
-            violation = 0.0
-        return Step(decrease if exceptions is not None else w0 * decrease, violation)
+        return Pass(0.0, decrease if exceptions is not None else w0 * decrease, violation)
+
+    def tiles(self, sums: GramSums, r: int) -> list[slice]:
+        """Cut the items into tiles for rounds."""
+        return tiles(self.A.n, r, sums.products.entries)
+
+    def propose(self, H: Array, sums: GramSums, items: Array, New: Array, moved: Array) -> Proposal:
+        """Set New[p] to the optimum of row items[p], all others as they are in H."""
+        l2, weights, r = kernels.l2, self.A.weights, H.shape[1]
+        w0, exceptions = weights.background, weights.exceptions
+        kept, change = l2.Sums(sums.D.copy(), sums.peak.copy()), np.zeros((r, r))
+        decrease, violation, clash = kernels.rounds.propose_l2(
+            items, sums.products.source(items, H), exceptions, H, kept, l2.workspace(r),
+            l2.room_for(exceptions, items, r), self.diagonal, w0, self.upper, New, moved, change,
+            np.zeros(r),
+        )  # fmt: skip
+        decrease = (decrease if exceptions is not None else w0 * decrease) - w0 * clash
+        return Proposal(np.array([0.0, decrease]), violation, Change(None, change))
+
+    def meetings(self, sums: GramSums, moves: Moves, tiles: list[slice]) -> list[Task]:
+        """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
+        found = meetings.products(self.A, sums.products.meetings(moves, tiles))
+        return [*found, *meetings.exceptions(self.A, moves, tiles, [2])]
+
+    def together(self, violations: list[float]) -> float:
+        """Return the sum."""
+        return float(sum(violations))
 
     def tidy(self, H: Array) -> None:
         """Clear columns with one entry, balance those with two."""

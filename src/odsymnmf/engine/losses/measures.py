@@ -13,6 +13,13 @@ from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import LARGEST, tiles
+
+# Entries of the rows that a thread holds at a time.
+HELD = 2**20
+
+# Columns of H that a block of rows may have without being cut into smaller ones.
+COLUMNS = 8
 
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
@@ -42,15 +49,34 @@ def _absolute_error(A: Similarity, H: Array) -> float:
     """
     before = np.cumsum(H, axis=0, dtype=np.float64)
     everywhere = 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
-    pieces = rows_of(A, np.arange(len(H)))
+    pieces = rows_of(A, np.arange(len(H)), H.shape[1])
     stored = sum(kernels.l1.stored_error(items, rows, H) for items, rows in pieces)
     return everywhere + float(stored)
 
 
-def rows_of(A: Similarity, items: Array) -> Iterator[tuple[Array, Any]]:
+def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:
     """Yield some of the items after another, with their rows of A."""
+    for some in short_blocks(A, items, r):
+        yield some, A.rows(some)
+
+
+def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
+    """Yield some of the items after another; with many columns fewer: kernels hear no Ctrl-C."""
     for b in A.item_blocks(len(items)):
-        yield items[b], A.rows(items[b])
+        some = items[b]
+        for piece in blocks(len(some), -(-len(some) // max(1, r // COLUMNS))):
+            yield some[piece]
+
+
+def swept(H: Array, items: Array) -> Array:
+    """Return the rows of the items; not copied where these are all, which is most often so."""
+    return H if len(items) == len(H) else H[items]
+
+
+def row_tiles(A: Similarity, r: int) -> list[slice]:
+    """Cut the items into tiles for rounds, such that the rows of a piece of work can be held."""
+    largest = HELD // max(1, A.row_entries)
+    return tiles(A.n, r, A.row_entries, min(max(1, largest), LARGEST))
 
 
 def worth(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> Worth:

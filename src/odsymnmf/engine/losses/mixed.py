@@ -1,16 +1,18 @@
 """l1_ratio f_1(H) / f_1(0) + (1 - l1_ratio) f_2(H) / f_2(0): between the two errors."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import meetings
 from odsymnmf.engine.losses.l1 import ColumnSums
 from odsymnmf.engine.losses.l2 import GramSums
-from odsymnmf.engine.losses.measures import rows_of, tidy, total_error, worth
-from odsymnmf.engine.losses.protocol import Scales, Step, Worth
+from odsymnmf.engine.losses.measures import row_tiles, rows_of, swept, tidy, total_error, worth
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import Moves, Task
 
 
 class BothSums:
@@ -38,6 +40,24 @@ class BothSums:
         self.gram.restore(saved[0])
         self.columns.restore(saved[1])
 
+    def begin_round(self) -> None:
+        """Note the largest that the sums have been."""
+        self.gram.begin_round()
+        self.columns.begin_round()
+
+    def add(self, change: Change, H: Array) -> None:
+        """Learn of a round that H now holds."""
+        self.gram.add(change, H)
+        self.columns.add(change, H)
+
+    def rows_changed(self, where: slice, New: Array) -> None:
+        """Learn of new rows of H."""
+        self.columns.rows_changed(where, New)
+
+    def put(self) -> list[Task]:
+        """Return no tasks: no product with A is made use of."""
+        return []
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         mine = {f"{name}_1": array for name, array in self.columns.state().items()}
@@ -47,14 +67,6 @@ class BothSums:
         """Go on from the arrays that `state` has returned."""
         for name, array in self.state().items():
             array[:] = state[name]
-
-
-class Decreases(NamedTuple):
-    """What a sweep did to both losses, and the largest change relative to the largest entry."""
-
-    l1: float
-    l2: float
-    violation: float
 
 
 def zero_losses(A: Similarity) -> Scales:
@@ -91,14 +103,23 @@ class Mixed:
         """Compute what sweeps keep up to date."""
         return BothSums(self.A, H)
 
-    def sweep(self, H: Array, sums: BothSums, items: Array, empty: float = 0.0) -> Step:
+    def sweep(
+        self, H: Array, sums: BothSums, items: Array, empty: float = 0.0, rounds: Any = None
+    ) -> Step:
         """Bring the rows of the items to their optimum in turn, and the sums with them."""
-        found = self.sweep_both(H, sums, items, empty)
+        found = self.sweep_both(H, sums, items, empty, rounds)
         decrease = self.scales.l1 * found.l1 + self.scales.l2 * found.l2
         return Step(decrease, found.violation)
 
-    def sweep_both(self, H: Array, sums: BothSums, items: Array, empty: float) -> Decreases:
+    def sweep_both(self, H: Array, sums: BothSums, items: Array, empty: float, rounds: Any) -> Pass:
         """As `sweep`; say what became of either loss."""
+        absolute, squared, furthest = (
+            self._one_by_one(H, sums, items, empty) if rounds is None else rounds(H, sums)
+        )
+        top = float(swept(H, items).max(initial=0.0))
+        return Pass(absolute, squared, furthest / top if top > 0 else furthest)
+
+    def _one_by_one(self, H: Array, sums: BothSums, items: Array, empty: float) -> Pass:
         weights, r = self.A.weights, H.shape[1]
         w0, exceptions = weights.background, weights.exceptions
         gram = kernels.l2.Sums(sums.gram.D, sums.gram.peak)
@@ -106,7 +127,7 @@ class Mixed:
         row, heavy = kernels.l2.workspace(r), kernels.l2.room_for(exceptions, items, r)
         total = np.zeros(2)
         furthest = 0.0
-        for some, rows in rows_of(self.A, items):
+        for some, rows in rows_of(self.A, items, r):
             weight = self.A.row_weights(some)
             room = kernels.l1.workspace(rows, weight is not None, r)
             *decreases, largest = kernels.mixed.sweep(
@@ -117,9 +138,37 @@ class Mixed:
             furthest = max(furthest, largest)
         if exceptions is None:
             total *= w0
-        top = float(H.max(initial=0.0))
-        violation = furthest / top if top > 0 else furthest
-        return Decreases(float(total[0]), float(total[1]), violation)
+        return Pass(float(total[0]), float(total[1]), furthest)
+
+    def tiles(self, sums: BothSums, r: int) -> list[slice]:
+        """Cut the items into tiles for rounds."""
+        return row_tiles(self.A, r)
+
+    def propose(self, H: Array, sums: BothSums, items: Array, New: Array, moved: Array) -> Proposal:
+        """Set New[p] to the optimum of row items[p], all others as they are in H."""
+        l1, l2, weights, r = kernels.l1, kernels.l2, self.A.weights, H.shape[1]
+        w0, exceptions = weights.background, weights.exceptions
+        rows, weight = self.A.rows(items), self.A.row_weights(items)
+        change = Change(np.zeros(r), np.zeros((r, r)))
+        gram = l2.Sums(sums.gram.D.copy(), sums.gram.peak.copy())
+        kept = l1.Sums(sums.columns.W.copy(), sums.columns.peak.copy(), sums.columns.held)
+        *decreases, furthest, clash_1, clash_2 = kernels.rounds.propose_mixed(
+            items, rows, weight, exceptions, w0, H, gram, kept, l2.workspace(r),
+            l2.room_for(exceptions, items, r), l1.workspace(rows, weight is not None, r),
+            tuple(self.scales), self.upper, New, moved, change.D, change.W, np.zeros(r),
+        )  # fmt: skip
+        scale = 1.0 if exceptions is not None else w0
+        found = scale * np.array(decreases) - w0 * np.array([clash_1, clash_2])
+        return Proposal(found, furthest, change)
+
+    def meetings(self, sums: BothSums, moves: Moves, tiles: list[slice]) -> list[Task]:
+        """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
+        found = meetings.stored(self.A, moves, tiles, [1, 2])
+        return [*found, *meetings.exceptions(self.A, moves, tiles, [1, 2])]
+
+    def together(self, violations: list[float]) -> float:
+        """Return the largest."""
+        return max(violations)
 
     def tidy(self, H: Array) -> None:
         """Clear columns with one entry, balance those with two."""

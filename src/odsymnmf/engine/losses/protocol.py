@@ -10,10 +10,12 @@ keep up to date about H is in the sums that it makes, so a run can set them asid
 and take them up again.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from odsymnmf.arrays import Array
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.rounds import Moves, Task
 
 
 class Scales(NamedTuple):
@@ -28,6 +30,33 @@ class Step(NamedTuple):
 
     decrease: float
     violation: float
+
+
+class Pass(NamedTuple):
+    """What one pass over items did: the decreases of f_1 and f_2, and the violation."""
+
+    l1: float
+    l2: float
+    violation: float
+
+
+class Change(NamedTuple):
+    """What new rows add to sum_i h_i and to H^T H, as far as the loss keeps them."""
+
+    W: Array | None
+    D: Array | None
+
+
+class Proposal(NamedTuple):
+    """New rows for some items of a round, each at its optimum with all others as they were.
+
+    ``decreases`` are those of f_1 and f_2 if only these items moved and no pair of them were
+    stored; ``change`` is what the sums gain.
+    """
+
+    decreases: Array
+    violation: float
+    change: Change
 
 
 class Worth(NamedTuple):
@@ -51,6 +80,18 @@ class Sums(Protocol):
 
     def restore(self, saved: Any) -> None:
         """Put back what was saved."""
+
+    def begin_round(self) -> None:
+        """Note the largest that the sums have been."""
+
+    def add(self, change: Change, H: Array) -> None:
+        """Learn of a round that H now holds."""
+
+    def rows_changed(self, where: slice, New: Array) -> None:
+        """Learn of new rows of H."""
+
+    def put(self) -> list[Task]:
+        """Return the tasks that let the products with A learn of a round."""
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
@@ -82,11 +123,34 @@ class Loss(Protocol):
     def sums(self, H: Array) -> Any:
         """Compute what sweeps keep up to date."""
 
-    def sweep(self, H: Array, sums: Any, items: Array, empty: float = 0.0) -> Step:
+    def sweep(
+        self,
+        H: Array,
+        sums: Any,
+        items: Array,
+        empty: float = 0.0,
+        rounds: Callable[[Array, Any], Pass] | None = None,
+    ) -> Step:
         """Bring the rows of the items to their optimum in turn, and the sums with them.
 
-        An entry whose column is zero elsewhere has no influence; it becomes ``empty``.
+        An entry whose column is zero elsewhere has no influence; it becomes ``empty``. Given
+        ``rounds``, that makes the pass over all items instead.
         """
+
+    def tiles(self, sums: Any, r: int) -> list[slice]:
+        """Cut the items into tiles for rounds."""
+
+    def propose(self, H: Array, sums: Any, items: Array, New: Array, moved: Array) -> Proposal:
+        """Set New[p] to the optimum of row items[p], all others as they are in H.
+
+        H and the sums stay as they are. ``moved`` says which rows differ.
+        """
+
+    def meetings(self, sums: Any, moves: Moves, tiles: list[slice]) -> list[Task]:
+        """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
+
+    def together(self, violations: list[float]) -> float:
+        """Return the violation of a pass, given those of its parts."""
 
     def tidy(self, H: Array) -> None:
         """Change what has no influence on f, so that nothing can grow without bound."""

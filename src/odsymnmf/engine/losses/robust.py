@@ -25,6 +25,7 @@ class RobustSums(BothSums):
 
     def __init__(self, loss: "Robust", H: Array):
         super().__init__(loss.A, H)
+        self.loss = loss
         self.mix = np.array([loss.l1_ratio, *loss.both(H), 0.0])
 
     def save(self, items: Array) -> Any:
@@ -35,10 +36,16 @@ class RobustSums(BothSums):
         """Put back what was saved."""
         super().restore(saved[0])
         self.mix = saved[1]
+        self.loss.l1_ratio = float(self.mix[0])
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"mix": self.mix, **super().state()}
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Go on from the arrays that `state` has returned, and from their mix."""
+        super().load(state)
+        self.loss.l1_ratio = float(self.mix[0])
 
 
 class Robust(Mixed):
@@ -58,12 +65,14 @@ class Robust(Mixed):
         """Compute what sweeps keep up to date."""
         return RobustSums(self, H)
 
-    def sweep(self, H: Array, sums: BothSums, items: Array, empty: float = 0.0) -> Step:
+    def sweep(
+        self, H: Array, sums: BothSums, items: Array, empty: float = 0.0, rounds: Any = None
+    ) -> Step:
         """Sweep for the mix as it is; take it back where the larger loss rises; move the mix."""
         assert isinstance(sums, RobustSums)
         before, saved = H[items].copy(), sums.save(items)
         self.l1_ratio, absolute, squared, refused = sums.mix.tolist()
-        found = self.sweep_both(H, sums, items, empty)
+        found = self.sweep_both(H, sums, items, empty, rounds)
         new = absolute - found.l1 / self.zero.l1, squared - found.l2 / self.zero.l2
         decrease, violation = max(absolute, squared) - max(new), found.violation
         if decrease > 0.0:

@@ -82,11 +82,11 @@ def fit(
     if r is None:
         _without_repeats(M, upper)
         M.drop_empty()
-    history = run.history()
+        run.end_at(M)
     H = run.as_given(M)
     # Where there is no cluster at all, one that is empty.
     H.resize(A.n, max(1, H.shape[1]) if r is None else r)
-    return Found(H, run.fit.objective(M), history, run.state.n_iter, run.status)
+    return Found(H, run.fit.objective(M), run.history, run.state.n_iter, run.status)
 
 
 def sparse_objective(A: Sparse, H: Any, loss: str) -> float:

@@ -10,6 +10,7 @@ from odsymnmf.engine.losses import Step
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.sweep import SparseL1, SparseL2
 from odsymnmf.engine.run import Callback, Run, Sweep
+from odsymnmf.signals import held
 
 
 class SparseRun(Run):
@@ -44,6 +45,7 @@ class SparseRun(Run):
         self.places[order] = np.arange(len(order))
         self._shown: Any = None
         self._unpriced: float | None = None
+        self._swept = 0.0  # by how much the last sweep has lowered f, without the price
 
     @property
     def objective(self) -> float:
@@ -67,10 +69,23 @@ class SparseRun(Run):
 
     def _advance(self) -> Step:
         swept = self.fit.sweep(None if self.callback is None else self._rows_done)
+        self._swept = swept.decrease
+        return Step(swept.priced, swept.violation)
+
+    def _take(self, decrease: float) -> None:
         self.state.complete = self.fit.H.copy()
         if self._unpriced is not None:
-            self._unpriced = max(0.0, self._unpriced - swept.decrease)
-        return Step(swept.priced, swept.violation)
+            self._unpriced = max(0.0, self._unpriced - self._swept)
+
+    def _finish(self, at_once: bool = False) -> None:
+        if self.state.n_iter > 0:
+            with held():
+                self.fit.tidy(self.state.complete)
+        self.end_at(self.state.complete)
+
+    def end_at(self, H: Memberships) -> None:
+        """Let the history end with the objective at H, with its price."""
+        self.history = self._history(self._objective_at(H))
 
     def _rows_done(self, done: int) -> None:
         """Show the callback that a sweep over many items is on its way."""
@@ -86,6 +101,6 @@ class SparseRun(Run):
         assert self.callback is not None
         if self._shown is None:
             self._shown = self.as_given(self.state.complete)
-        seen = Sweep(self.state.n_iter, self.objective, self._shown, rows=rows)
+        seen = Sweep(self.state.n_iter, self.objective, self._shown, None, self._violation, rows)
         # Said in the middle of a sweep, stop means after it.
         self._stopped = bool(self.callback(seen)) or self._stopped

@@ -1,0 +1,93 @@
+"""Another checkout against this one: ``python -m benchmarks against --old DIR``.
+
+Both sides run in processes of their own, by turns, from the same H, each with one thread for BLAS.
+What counts is the least CPU time of many rounds: it is what the code takes when nobody disturbs it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.measured_side import NEEDS_DATA, OTHERS, SWEEPS
+from benchmarks.timing import table
+
+HERE = Path(__file__).resolve().parents[1]
+# A case is measured for so many seconds, or so often.
+SECONDS, LEAST, MOST = 20.0, 9, 300
+
+
+class Side:
+    """A checkout at work on a case."""
+
+    def __init__(self, root: Path, name: str, start: Path, data: Path | None):
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(root / "src"), str(HERE)]),
+            **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+        }
+        if data:
+            environment["ODSYMNMF_DATA"] = str(data)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.measured_side", name, str(start)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=HERE,
+        )
+        self._answer()
+
+    def _answer(self) -> list[str]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().split()
+        if not line:
+            raise RuntimeError("a measuring process failed; what it said is above")
+        return line
+
+    def measure(self) -> tuple[float, str]:
+        """Return the CPU time of one more measurement, and a fingerprint of H."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        took, bits, _ = self._answer()
+        return float(took), bits
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compared(name: str, old: Path, data: Path | None) -> tuple[float, bool, int]:
+    """Return new / old, whether both found the same bits, and how many rounds that took."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = Path(folder) / "H.npy"
+        sides = [Side(root, name, start, data) for root in (HERE, old)]
+        times: list[tuple[float, ...]] = []
+        same, end = True, time.monotonic() + SECONDS
+        while len(times) < LEAST or (time.monotonic() < end and len(times) < MOST):
+            # By turns also in who goes first.
+            turn = 1 if len(times) % 2 else -1
+            measured = [side.measure() for side in sides[::turn]][::turn]
+            times.append(tuple(took for took, _ in measured))
+            same &= measured[0][1] == measured[1][1]
+        for side in sides:
+            side.end()
+    new, before = (min(side) for side in zip(*times, strict=True))
+    return new / before, same, len(times)
+
+
+def main(data: Path | None, old: Path | None, only: str = "") -> None:
+    if old is None:
+        raise SystemExit("against needs --old DIR, the checkout to compare with")
+
+    def rows() -> Iterator[tuple[str, str, str, str]]:
+        for name in [*SWEEPS, *OTHERS]:
+            if only in name and (data or name not in NEEDS_DATA):
+                ratio, same, rounds = compared(name, old.resolve(), data)
+                yield name, f"{ratio:.3f}", "yes" if same else "no", str(rounds)
+
+    table("This checkout against another", ["case", "new / old", "same bits", "rounds"], rows())

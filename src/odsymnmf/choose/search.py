@@ -1,0 +1,280 @@
+"""The search for the number of clusters."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array
+from odsymnmf.blas import one_thread
+from odsymnmf.choose import candidates as numbers
+from odsymnmf.choose import graphs, held_out, stability
+from odsymnmf.choose.fits import Fits, Options
+from odsymnmf.choose.progress import counted
+from odsymnmf.choose.result import COLUMNS, NumberOfClusters
+from odsymnmf.factorization import Factorization, LossName
+from odsymnmf.factorization import objective as objective_of
+from odsymnmf.memberships import labels
+from odsymnmf.problem import as_similarity
+
+# Where the Bethe-Hessian sees so many times more groups, there are groups inside groups.
+MANY_SCALES = 1.5
+# Labels that are stable to within this of the most stable are as good.
+SLACK = 0.05
+# A cluster of a smaller share of the mean size is a crumb.
+CRUMB = 0.05
+# The largest candidate for input that is no graph.
+MOST = 40
+# The held-out error has turned after so many candidates in a row that are clearly worse.
+TURNED = 3
+MEASURES = ("auto", "description_length", "stability", "held_out_error")
+
+
+def n_clusters(
+    A: Any,
+    candidates: Iterable[int] | None = None,
+    *,
+    measure: str = "auto",
+    loss: LossName = "l2",
+    l1_ratio: float = 0.5,
+    weights: Any = None,
+    zero_weight: float = 1.0,
+    normalize: Any = "auto",
+    upper: Any = "auto",
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> NumberOfClusters:
+    """Recommend a number of clusters.
+
+    For a graph, the number that describes its links in the fewest nats decides, among candidates
+    around the number of negative eigenvalues of the Bethe-Hessian. Where that number is more than
+    1.5 times as large, as in nearest-neighbour graphs of points, groups have groups inside, and the
+    largest number decides whose clusters are (to within 0.05) as stable as any when 30 % of the
+    items are left out. Stability decides for all other input, too.
+
+    Near the limit where groups can be found at all, every measure recommends too few; the reason
+    says so where a graph is described no better by any clusters than by none.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities, not normalised; `odsymnmf.similarity.cosine(X)` for documents.
+    candidates : iterable of int, optional
+        The numbers to choose from. Of more than 15, ten at equal ratios are tried, then those about
+        the best. By default a graph says itself; for other input, 2 to 40 at equal ratios.
+    measure : {"auto", "description_length", "stability", "held_out_error"}
+        What decides. "held_out_error" is the loss on pairs that were made unknown, three times a
+        tenth of them; the smallest number decides that is within one standard error of the best.
+        It suits input that is low rank plus independent noise, which kernels and documents are not.
+    loss, l1_ratio, weights, zero_weight, normalize, upper
+        As for `odsymnmf.ODSymNMF`.
+    n_jobs : int, optional
+        Number of threads that run the fits; the result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Seeds which items or pairs are left out.
+    verbose : int
+        1 shows a progress bar (needs tqdm), 2 prints a line now and then.
+
+    Returns
+    -------
+    NumberOfClusters
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> A, groups = od.datasets.planted_partition([30] * 4, 0.4, 0.02, random_state=0)
+    >>> found = od.choose.n_clusters(A)
+    >>> found.n_clusters
+    4
+    >>> found.measure
+    'description_length'
+    """
+    if measure not in MEASURES:
+        known = ", ".join(repr(name) for name in MEASURES)
+        raise ValueError(f"measure={measure!r} is not known; use one of {known}.")
+    similarity = as_similarity(A, weights, zero_weight)
+    given = None if candidates is None else numbers.given(candidates, similarity.n)
+    fits = Fits(similarity, Options(loss, l1_ratio, normalize, upper), 1)
+    with counted("choosing the number of clusters", verbose) as count:
+        search = Search(fits, given, n_jobs, random_state, count)
+        graph = fits.settings(1).kind == "graph"
+        if measure == "held_out_error":
+            return search.by_held_out_error()
+        if measure == "stability" or (measure == "auto" and not graph):
+            return search.by_stability(max(2, min(MOST, similarity.n // 5)))
+        return search.by_description_length(alone=measure != "auto")
+
+
+class Search:
+    """Candidates that were fitted so far, and what was measured."""
+
+    def __init__(
+        self,
+        fits: Fits,
+        given: list[int] | None,
+        n_jobs: int | None,
+        random_state: Any,
+        count: Callable[[str], None],
+    ):
+        self.fits, self.given, self.n_jobs = fits, given, n_jobs
+        self.random_state, self.count = random_state, count
+        self.found: dict[int, Factorization] = {}
+        self.measured: dict[str, dict[int, float]] = {name: {} for name in COLUMNS}
+        self.bethe: int | None = None
+
+    def by_description_length(self, alone: bool) -> NumberOfClusters:
+        """Let the shortest description decide; unless alone, stability if groups have groups."""
+        self.bethe = graphs.bethe_hessian(self.fits.raw)
+        self.links = graphs.links(self.fits.raw)
+        lengths = self.measured["description_length"]
+        centre = max(self.bethe, 2)
+        if self.given is not None:
+            self._describe(numbers.spread(self.given))
+            best = min(lengths, key=lambda r: lengths[r])
+            self._describe(numbers.about(self.given, lengths, best))
+        else:
+            self._describe_around(centre)
+        best = min(lengths, key=lambda r: lengths[r])
+        if not alone and centre > MANY_SCALES * best:
+            return self._groups_in_groups(centre, best)
+        reason = "these clusters describe the links of the graph in the fewest nats"
+        return self._answer(best, "description_length", reason + self._doubt(lengths[best]))
+
+    def by_stability(self, most: int, why: str = "") -> NumberOfClusters:
+        """Let the largest number decide whose clusters are as stable as any."""
+        tried = numbers.around(2, 2, most) if self.given is None else numbers.spread(self.given)
+        tried = [r for r in tried if r <= most] or [most]
+        self._fit(tried)
+        parts = stability.parts(self.fits, max(tried), self.random_state)
+        whole = {r: labels(self.found[r].H) for r in tried}
+        for part in parts:
+            part.fits.prepare()
+        agreed = self._parallel(
+            [partial(p.agreement, r, whole[r]) for r in tried for p in parts],
+            [f"{r} clusters without a part" for r in tried for p in parts],
+        )
+        values = np.reshape(agreed, (len(tried), len(parts))).mean(axis=1)
+        self.measured["stability"] |= dict(zip(tried, map(float, values), strict=True))
+        stable = [r for r, v in zip(tried, values, strict=True) if v >= values.max() - SLACK]
+        top = tried[int(values.argmax())]
+        best = max(r for r in stable if r == top or _all_in_use(whole[r], r))
+        reason = "the most clusters that stay the same when 30 % of the items are left out"
+        value = self.measured["stability"][best]
+        faint = "" if value >= 0.5 else "; none are very stable, so take the number with caution"
+        return self._answer(best, "stability", f"{why}{reason} (agreement {value:.2f}{faint})")
+
+    def by_held_out_error(self) -> NumberOfClusters:
+        """Let the smallest number decide whose error is within one standard error of the least."""
+        most = max(2, min(MOST, self.fits.raw.n // 5))
+        tried = numbers.around(2, 2, most) if self.given is None else numbers.spread(self.given)
+        self._up_to(max(tried))
+        splits = held_out.splits(self.fits, self.random_state)
+        means, spreads, worse = self.measured["held_out_error"], {}, 0
+        for r in tried:
+            jobs = [partial(split.error, r) for split in splits]
+            errors = self._parallel(jobs, [f"{r} clusters, pairs held out"] * len(splits))
+            means[r] = float(np.mean(errors))
+            spreads[r] = float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
+            best = min(means, key=lambda r: means[r])
+            worse = worse + 1 if means[r] > means[best] + 2 * spreads[best] else 0
+            if worse == TURNED:
+                break
+        self.measured["standard_error"] = spreads
+        self._fit(list(means))
+        least = min(r for r in means if means[r] <= means[best] + spreads[best])
+        reason = (
+            "the fewest clusters within one standard error of the least error on held-out pairs"
+        )
+        if best == max(means):
+            reason += "; the error was still falling at the last candidate"
+        return self._answer(least, "held_out_error", reason)
+
+    def _describe_around(self, centre: int) -> None:
+        """Try the numbers around the centre, and further out while the best is the last."""
+        n, lengths = self.fits.raw.n, self.measured["description_length"]
+        top = max(2, n // 3)
+        low, high = max(centre // 2, 2), min(max(2 * centre, 4), top)
+        while True:
+            self._describe([r for r in numbers.around(centre, low, high) if r not in lengths])
+            best = min(lengths, key=lambda r: lengths[r])
+            if best == max(lengths) and high < top:
+                high = min(int(1.5 * high), top)
+            elif best == min(lengths) and low > 2:
+                low = max(low // 2, 2)
+            else:
+                return
+
+    def _describe(self, tried: list[int]) -> None:
+        self._fit(tried)
+        for r in tried:
+            length = graphs.of_links(self.links, labels(self.found[r].H))
+            self.measured["description_length"][r] = length
+
+    def _groups_in_groups(self, centre: int, best: int) -> NumberOfClusters:
+        why = (
+            f"links tell {centre} groups from chance, but {best} clusters describe the graph best: "
+            "there are groups inside groups, and more than one answer; "
+        )
+        return self.by_stability(best, why)
+
+    def _doubt(self, length: float) -> str:
+        if length < graphs.of_links(self.links, np.zeros(self.fits.raw.n)):
+            return ""
+        return "; but no clusters at all describe it as well: groups, if any, are too faint to find"
+
+    def _fit(self, tried: list[int]) -> None:
+        """Fit the candidates that were not."""
+        tried = [r for r in tried if r not in self.found]
+        if not tried:
+            return
+        self._up_to(max(tried))
+        self.fits.prepare()
+        jobs = [partial(self.fits.fit, r) for r in tried]
+        found = self._parallel(jobs, [f"{r} clusters" for r in tried])
+        nothing, o = np.zeros((self.fits.raw.n, 1)), self.fits.options
+        alone = objective_of(self.fits.A, nothing, o.loss, l1_ratio=o.l1_ratio)
+        for r, (fit, seconds) in zip(tried, found, strict=True):
+            self.found[r] = fit
+            self.measured["explained"][r] = 1 - fit.objective / alone if alone > 0 else np.nan
+            self.measured["seconds"][r] = seconds
+
+    def _up_to(self, most: int) -> None:
+        if most > self.fits.most:
+            self.fits = replace(self.fits, most=most)
+
+    def _parallel(self, jobs: Sequence[Callable[[], Any]], names: list[str]) -> list[Any]:
+        from joblib import Parallel, delayed
+        from sklearn.exceptions import ConvergenceWarning
+
+        def run(job: Callable[[], Any], name: str) -> Any:
+            self.count(name)
+            return job()
+
+        alone = self.n_jobs in (None, 1)
+        with nullcontext() if alone else one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # that fits are short is known
+            return list(
+                Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+                    delayed(run)(job, name) for job, name in zip(jobs, names, strict=True)
+                )
+            )
+
+    def _answer(self, best: int, measure: str, reason: str) -> NumberOfClusters:
+        rows = sorted(self.found)
+        table = {
+            name: np.array([values.get(r, np.nan) for r in rows])
+            for name, values in self.measured.items()
+        }
+        table["n_clusters"] = np.array(rows)
+        return NumberOfClusters(best, reason, measure, table, self.found, self.bethe)
+
+
+def _all_in_use(found: Array, r: int) -> bool:
+    """Say whether no cluster is but a crumb: a cluster more that holds next to nobody is stable."""
+    sizes = np.bincount(found[found >= 0], minlength=r)
+    return bool(sizes.min() >= max(2.0, CRUMB * len(found) / r))

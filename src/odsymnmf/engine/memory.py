@@ -1,0 +1,41 @@
+"""How much memory a fit will take, before it begins."""
+
+from typing import Any
+
+from scipy import sparse
+
+from odsymnmf.problem import Gram, Similarity
+from odsymnmf.problem.blocking import BLOCK_ENTRIES
+from odsymnmf.resources import require
+
+# Below this many bytes nobody is asked: reading the limits takes longer than some fits.
+SMALL = 2**26
+
+
+def peak_memory(A: Similarity, r: int, init: Any) -> int:
+    """Return how many bytes a fit takes besides A, at its peak, roughly.
+
+    H, its last complete sweep and one array of that size in double precision (the objective, a
+    start, a copy on the way out); the r x r sums and what restarts set aside of them; for features
+    the product X^T H; blocks of rows; for a spectral start, the vectors that ARPACK keeps.
+    """
+    entry = A.dtype.itemsize
+    size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r
+    if isinstance(A, Gram):
+        size += 8 * int(A.X.shape[1]) * r
+    if not sparse.issparse(getattr(A, "A", None)):
+        size += (8 + 4 + entry) * max(A.n, BLOCK_ENTRIES if A.n > 2048 else A.n**2)
+    if isinstance(init, str) and init in ("spectral", "nndsvd"):
+        size += 4 * A.n * max(2 * r + 1, 20) + 3 * 4 * A.n * r
+    return size
+
+
+def require_memory(A: Similarity, r: int, init: Any) -> None:
+    """Refuse a fit that cannot fit into the memory available, with the figure and a remedy."""
+    size = peak_memory(A, r, init)
+    if size > SMALL:
+        require(
+            size,
+            f"a fit of {A.n:,} items with r={r:,}",
+            "choose a smaller r, cluster fewer items, or give A in float32",
+        )

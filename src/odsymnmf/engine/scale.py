@@ -1,0 +1,71 @@
+"""Similarities of any size, brought to the middle of the range of floating point, and back.
+
+A 2^-e with an even e has the memberships H 2^(-e/2), exactly: powers of two change no digit.
+Squares, cubes and fourth powers of what remains neither overflow nor vanish.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import Loss, Scales
+from odsymnmf.engine.run import Callback, Sweep
+from odsymnmf.problem import Similarity
+
+# Exponents of the largest |A_ij| that need no change: squares of sums of squares of H are in range.
+IN_RANGE = {np.dtype(np.float64): 200, np.dtype(np.float32): 40}
+# The power of A that a loss grows with; those that are relative to it do not.
+POWERS = {"l1": 1, "l2": 2, "symnmf": 2}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """2^e, by which A is divided; e is even, and 0 unless A is out of range."""
+
+    e: int
+
+    @classmethod
+    def of(cls, A: Similarity) -> "Scale":
+        """Return the scale of the largest similarity."""
+        e = int(np.frexp(A.peak)[1])
+        return cls(0 if abs(e) <= IN_RANGE[A.dtype] or A.peak == 0 else e - e % 2)
+
+    def similarity(self, A: Similarity) -> Similarity:
+        """Return A 2^-e, a copy unless e = 0."""
+        return A.scaled_by(np.full(A.n, 2.0 ** (-self.e // 2))) if self.e else A
+
+    def down(self, H: Any) -> Any:
+        """Return memberships, or a bound on them, as the scaled problem has them."""
+        return np.ldexp(H, -self.e // 2) if self.e else H
+
+    def up(self, H: Array) -> Array:
+        """Return memberships as the problem has them."""
+        return np.ldexp(H, self.e // 2) if self.e else H
+
+    def value(self, loss: Loss, value: Any) -> Any:
+        """Return the objective as the problem has it; infinite where no number is so large."""
+        if not self.e:
+            return value
+        with np.errstate(over="ignore"):
+            return np.ldexp(value, self.e * POWERS.get(loss.name, 0))
+
+    def scales(self, loss: Loss) -> Scales:
+        """Return the scales of both losses as the problem has them."""
+        if not self.e or loss.name in POWERS:
+            return loss.scales
+        l1, l2 = np.ldexp(loss.scales, (-self.e, -2 * self.e)).tolist()
+        return Scales(l1, l2)
+
+    def callback(self, loss: Loss, callback: Callback | None) -> Callback | None:
+        """Return a callback that sees the problem as it was given."""
+        if callback is None or not self.e:
+            return callback
+        seen = callback
+
+        def scaled(sweep: Sweep) -> Any:
+            value = float(self.value(loss, sweep.objective))
+            return seen(replace(sweep, objective=value, H=self.up(sweep.H)))
+
+        return scaled

@@ -1,0 +1,104 @@
+"""Sweeps in rounds: rows that are solved side by side, with f never rising.
+
+One by one, row k + 1 is solved against H with row k in place. In a round, all rows are solved
+against H as it was when the round began, by however many threads; then, if f falls, they are put in
+place at once. By how much f falls is known exactly: what every row gains alone, less what pairs
+inside the round add. If f would rise, the round is split in two, down to single rows, which never
+raise it. Pieces of work and the order in which their sums are added are fixed by the problem, so
+the result does not depend on who did the work.
+"""
+
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.losses.meetings import across, added
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal
+from odsymnmf.engine.team import Team
+from odsymnmf.problem.rounds import Moves, Round, rounds
+
+# A rise of f by less than this share of f(0) is rounding.
+ROUNDING = 2.0**-50
+
+
+class Rounds:
+    """Passes over all rows of H in rounds, shared by a team.
+
+    Attributes
+    ----------
+    refused : int
+        Rounds that were split because f would have risen.
+    """
+
+    def __init__(self, loss: Loss, team: Team):
+        self.loss, self.team, self.refused = loss, team, 0
+        self._tiles: list[slice] = []
+        # Room for the rows of a round: new memory for each would cost a tenth of the sweep.
+        self._room = np.empty((0, 0))
+
+    @cached_property
+    def _allowed(self) -> float:
+        """By how much rounding may seem to raise f; asked for only where f seems to rise."""
+        nothing = np.zeros((self.loss.A.n, 1), dtype=self.loss.A.dtype)
+        return ROUNDING * self.loss.objective(nothing)
+
+    def __call__(self, H: Array, sums: Any) -> Pass:
+        """Bring every row to its optimum, round by round, and the sums with them."""
+        self._tiles = self._tiles or self.loss.tiles(sums, H.shape[1])
+        if not self._room.size:
+            self._room = np.empty((rounds(len(H))[0].size, H.shape[1]), H.dtype)
+        passes = [self._round(round, H, sums) for round in rounds(len(H))]
+        return self._sum(passes)
+
+    def _sum(self, passes: list[Pass]) -> Pass:
+        absolute, squared, violations = zip(*passes, strict=True)
+        return Pass(sum(absolute), sum(squared), self.loss.together(list(violations)))
+
+    def _round(self, round: Round, H: Array, sums: Any) -> Pass:
+        """Solve the rows of a round; put them in place if f falls, else do its halves in turn."""
+        sums.begin_round()
+        moves = Moves(round, H, self._room[: round.size], np.empty(round.size, np.bool_))
+        tiles = [tile for tile in self._tiles if round.places(tile).start < round.places(tile).stop]
+        proposals = self.team.all([partial(self._propose, moves, sums, tile) for tile in tiles])
+        decreases, change = _joined(self.loss.A.weights.background, proposals)
+        met = sum(self.team.all(self.loss.meetings(sums, moves, tiles)))
+        if round.size > 1:
+            decreases -= met
+            decrease = float(np.dot(self.loss.scales, decreases))
+            if decrease < 0.0 and decrease < -self._allowed:
+                self.refused += 1
+                return self._sum([self._round(half, H, sums) for half in round.halves()])
+        self._put(moves, sums, tiles, change)
+        absolute, squared = decreases.tolist()
+        violation = self.loss.together([proposal.violation for proposal in proposals])
+        return Pass(absolute, squared, violation)
+
+    def _propose(self, moves: Moves, sums: Any, tile: slice) -> Proposal:
+        round, places = moves.round, moves.round.places(tile)
+        return self.loss.propose(
+            moves.H, sums, round.items(tile), moves.New[places], moves.moved[places]
+        )
+
+    def _put(self, moves: Moves, sums: Any, tiles: list[slice], change: Change) -> None:
+        rows = [partial(_put_rows, moves, sums, tile) for tile in tiles]
+        self.team.all([*rows, *sums.put()])
+        sums.add(change, moves.H)
+
+
+def _joined(w0: float, proposals: list[Proposal]) -> tuple[Array, Change]:
+    """Return the decreases of all proposals, pairs between them counted, and the whole change."""
+    decreases, change = np.zeros(2), None
+    for proposal in proposals:
+        decreases += proposal.decreases - w0 * across(change, proposal.change)
+        change = added(change, proposal.change)
+    assert change is not None
+    return decreases, change
+
+
+def _put_rows(moves: Moves, sums: Any, tile: slice) -> None:
+    where, New = moves.round.where(tile), moves.New[moves.round.places(tile)]
+    moves.H[where] = New
+    sums.rows_changed(where, New)

@@ -1,0 +1,108 @@
+"""Questions to a fitted model: how well it foretells, and who belongs to which cluster."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from odsymnmf.arrays import blocks
+from odsymnmf.estimators.scoring import foretold
+from odsymnmf.inputs import called
+from odsymnmf.memberships import Rule, overlapping_sets
+from odsymnmf.options import bound
+from odsymnmf.problem import without_diagonal_entries
+
+# Similarities of new items that are held at a time.
+BLOCK_ENTRIES = 2**22
+
+
+class JudgingMixin:
+    """`score` and `overlapping_sets` of an estimator."""
+
+    membership_: Any
+    similarity_: Any
+    zero_weight: float
+    _affinities: Any
+    _scales: Any
+    settings_: Any
+    item_names_: Any
+    _validated: Any
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the share of new items' similarities that is foretold: larger is better.
+
+        1 - f / f(0), where each similarity of a new item is foretold from its similarities to four
+        fifths of the other fitted items, so that more clusters do not score better just because
+        they are more. Works with GridSearchCV and cross_val_score, for any affinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
+            As for `predict_membership`. Similarities of as many items as were fitted are taken for
+            those of the fitted items themselves, and their diagonal is not looked at.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        float
+            At most 1. 0 is what no memberships at all would score.
+        """
+        check_is_fitted(self)
+        H = self.membership_
+        if sparse.issparse(H):
+            raise ValueError(
+                "score compares new items with memberships in full, and these are sparse; compare "
+                'objective_, or fit with memberships="full".'
+            )
+        if self._affinities.affinity == "precomputed":
+            X = _without_own(X, len(H))
+        X = self._validated(X, reset=False)
+        rest = self._scales, bound(self.settings_["upper"]), self.zero_weight
+        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(H)))
+        parts = [foretold(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
+        loss, alone = np.sum(parts, axis=0)
+        return float(1 - loss / alone) if alone > 0 else 0.0
+
+    def overlapping_sets(
+        self, threshold: float | None = None, *, rule: Rule = "strength"
+    ) -> list[Any]:
+        """Return the items of every cluster; an item may be in several, or in none.
+
+        Parameters
+        ----------
+        threshold, rule
+            As for `odsymnmf.memberships.overlapping_sets`; what was fitted is known here.
+
+        Returns
+        -------
+        list of n_clusters lists or arrays
+            Lists of the names of the members, the strongest first; arrays of their numbers if the
+            items have no names.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from odsymnmf import ODSymNMF
+        >>> G = nx.Graph([("ann", "bob"), ("bob", "cleo"), ("ann", "cleo"), ("cleo", "dan")])
+        >>> ODSymNMF(n_clusters=2, loss="l1").fit(G).overlapping_sets()
+        [['ann', 'bob', 'cleo'], ['cleo', 'dan']]
+        """
+        check_is_fitted(self)
+        A = getattr(self, "similarity_", None)  # a model that was loaded may come without
+        sets = overlapping_sets(self.membership_, threshold, rule=rule, A=A, loss=self._scales)
+        return called(sets, self.item_names_)
+
+
+def _without_own(X: Any, n: int) -> Any:
+    """Return similarities of n items to n items with the diagonal unknown; others as they are."""
+    if np.shape(X) != (n, n):
+        return X
+    if sparse.issparse(X):
+        own = sparse.csr_array(sparse.diags_array(np.full(n, np.nan)))
+        rows = sparse.csr_array(X, dtype=np.result_type(X.dtype, np.float32))
+        return without_diagonal_entries(rows) + own
+    X = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32))
+    np.fill_diagonal(X, np.nan)
+    return X

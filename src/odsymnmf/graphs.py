@@ -1,0 +1,121 @@
+"""Results given back to networkx, igraph and cdlib."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array
+from odsymnmf.drawing import as_members
+from odsymnmf.inputs import called, is_igraph, is_networkx
+
+__all__ = ["annotate", "node_clustering"]
+
+
+def annotate(G: Any, result: Any, key: str = "cluster") -> None:
+    """Write labels and memberships into a graph, as attributes of its nodes.
+
+    Attribute ``key`` becomes the label of the node (an int, -1 for none), ``key_0``, ``key_1``,
+    ... its memberships (floats): plain numbers, which every file format of graphs can hold.
+
+    Parameters
+    ----------
+    G : networkx or igraph graph
+        What was fitted. It is changed in place.
+    result : ODSymNMF, Factorization, or array of shape (n, r)
+        Memberships, in the order of the nodes.
+    key : str
+        The name of the attribute, and the beginning of those of the memberships.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import odsymnmf as od
+    >>> G = nx.Graph([("ann", "bob"), ("bob", "cleo"), ("ann", "cleo"), ("cleo", "dan")])
+    >>> od.graphs.annotate(G, od.ODSymNMF(2, loss="l1").fit(G))
+    >>> G.nodes["cleo"]
+    {'cluster': 0, 'cluster_0': 1.0, 'cluster_1': 1.0}
+    """
+    H = _memberships(result, _size(G))
+    # Those of a model may have been settled by more than its memberships.
+    labels = getattr(result, "labels_", None)
+    columns = {key: (as_members(H).label if labels is None else labels).tolist()}
+    for l in range(H.shape[1]):
+        columns[f"{key}_{l}"] = _column(H, l).astype(float).tolist()
+    if is_igraph(G):
+        for name, values in columns.items():
+            G.vs[name] = values
+        return
+    for i, attributes in enumerate(G.nodes.values()):
+        attributes.update({name: values[i] for name, values in columns.items()})
+
+
+def node_clustering(G: Any, result: Any, threshold: float = 0.5) -> Any:
+    """Return the overlapping sets as a NodeClustering of cdlib, to evaluate and compare.
+
+    Parameters
+    ----------
+    G : networkx or igraph graph
+        What was fitted.
+    result : ODSymNMF, Factorization, or array of shape (n, r)
+        Memberships, in the order of the nodes.
+    threshold : float from 0 to 1
+        An item is in every cluster in which its membership is at least this share of its largest
+        one, as for `odsymnmf.memberships.overlapping_sets`. Clusters without items are left out.
+
+    Returns
+    -------
+    cdlib.NodeClustering
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import odsymnmf as od
+    >>> G = nx.karate_club_graph()
+    >>> found = od.graphs.node_clustering(G, od.ODSymNMF(2).fit(G))  # doctest: +SKIP
+    >>> found.newman_girvan_modularity().score  # doctest: +SKIP
+    """
+    try:
+        from cdlib import NodeClustering
+    except ImportError as error:
+        raise ImportError(
+            "node_clustering needs cdlib; install it with: pip install cdlib"
+        ) from error
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be from 0 to 1; got {threshold!r}.")
+    members = as_members(_memberships(result, _size(G)))
+    if is_igraph(G):
+        named = "name" in G.vs.attributes()
+        nodes = list(G.vs["name"]) if named else list(range(G.vcount()))
+    else:
+        nodes = list(G)
+    sets = called([items for items in members.sets(threshold) if len(items)], nodes)
+    parameters = {"n_clusters": members.r, "threshold": threshold}
+    return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
+
+
+def _size(G: Any) -> int:
+    if is_igraph(G):
+        return int(G.vcount())
+    if is_networkx(G):
+        return len(G)
+    raise ValueError(f"G must be a networkx or igraph graph; got {type(G).__name__}.")
+
+
+def _memberships(result: Any, n: int) -> Any:
+    """Return H of a model, of a factorization or as it is."""
+    for name in ("membership_", "H"):
+        if hasattr(result, name):
+            result = getattr(result, name)
+            break
+    H = result if sparse.issparse(result) else np.asarray(result)
+    if H.ndim != 2 or H.shape[0] != n:
+        raise ValueError(
+            f"the memberships have shape {H.shape}, but the graph has {n} nodes: one row per node."
+        )
+    return H
+
+
+def _column(H: Any, l: int) -> Array:
+    column = H[:, [l]]
+    return np.asarray(column.toarray() if sparse.issparse(column) else column).ravel()

@@ -1,0 +1,267 @@
+"""Graphs, DataFrames and AnnData as similarities with the names of the items.
+
+None of these packages is imported: an object is known by what it offers.
+"""
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array
+
+__all__ = ["Named", "similarities"]
+
+
+class Named(NamedTuple):
+    """Similarities of n items, and what the items are called: None if they have no names."""
+
+    matrix: Any
+    names: list[Any] | None
+
+
+def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities") -> Named:
+    """Return the similarities that an object holds, and the names of its items.
+
+    Every function of the package that takes similarities calls this with its defaults; call it
+    yourself to choose another weight or another matrix.
+
+    Parameters
+    ----------
+    A : networkx or igraph graph, pandas DataFrame, AnnData, or matrix
+        A graph: the weights of its edges, 1 for an edge without; an edge whose weight is NaN or
+        None is an unknown pair, which is left out; parallel edges are summed. A directed graph
+        must have every edge in both directions with the same weight. A DataFrame: its index and
+        columns must be the same names in the same order; an index that only counts the rows
+        (0, 1, ...) has no names, and those of the columns hold. AnnData: a matrix of ``obsp``.
+        Anything else is passed on without names.
+    weight : str
+        The edge attribute of a graph to use.
+    obsp : str
+        The key in ``AnnData.obsp``.
+
+    Returns
+    -------
+    Named
+        ``matrix`` (n x n) and ``names``: the nodes of a networkx graph, the vertex attribute
+        "name" of an igraph graph, the index of a DataFrame, the ``obs_names`` of AnnData.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from odsymnmf import inputs
+    >>> G = nx.Graph([("ann", "bob", {"weight": 2}), ("bob", "cleo")])
+    >>> A, names = inputs.similarities(G)
+    >>> names
+    ['ann', 'bob', 'cleo']
+    >>> A.toarray().tolist()
+    [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    if isinstance(A, str | bytes):
+        raise ValueError(
+            f"A is text ({A[:40]!r}), not similarities; read the file first, for example with "
+            "odsymnmf.io.read, scipy.sparse.load_npz or pandas.read_csv."
+        )
+    if is_frame(A):
+        return Named(_frame_values(A), _frame_names(A))
+    if is_networkx(A):
+        return _from_networkx(A, weight)
+    if is_igraph(A):
+        return _from_igraph(A, weight)
+    if _is_anndata(A):
+        return _from_anndata(A, obsp)
+    return Named(A, None)
+
+
+def is_frame(A: Any) -> bool:
+    """Tell whether A is a pandas DataFrame."""
+    return all(hasattr(A, name) for name in ("iloc", "index", "columns"))
+
+
+def row_names(X: Any) -> list[Any] | None:
+    """Return the index of a DataFrame of features, None for an array; refuse what has none."""
+    for is_kind, kind in ((is_networkx, "a networkx graph"), (is_igraph, "an igraph graph")):
+        if is_kind(X):
+            raise ValueError(f'X is {kind}, which holds no features; use affinity="precomputed".')
+    if _is_anndata(X):
+        raise ValueError(
+            "X is AnnData; pass the features to compare, for example adata.obsm['X_pca'], or use "
+            'affinity="precomputed" to cluster obsp["connectivities"].'
+        )
+    return list(X.index) if is_frame(X) else None
+
+
+def called(sets: Sequence[Array], names: Sequence[Any] | None) -> list[Any]:
+    """Return sets of items by their names, as lists; as they are where there are no names."""
+    if names is None:
+        return list(sets)
+    return [[names[i] for i in items.tolist()] for items in sets]
+
+
+def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
+    """Return weights of pairs as a matrix; if they have names, these must be those of A."""
+    if weights is None:
+        return None
+    matrix, own = similarities(weights)
+    if own is not None and names is not None and own != list(names):
+        where = first_difference(own, names)
+        raise ValueError(
+            f"weights and A are of different items: {where}. Bring weights into the order of A, "
+            "for example with weights.loc[A.index, A.index]."
+        )
+    return matrix
+
+
+# --- pandas ----------------------------------------------------------------------------------
+
+
+def _frame_values(frame: Any) -> Any:
+    try:
+        return frame.sparse.to_coo().tocsr()
+    except (AttributeError, ValueError):  # dense columns, or other values than 0 left out
+        values = frame.to_numpy()
+    if values.dtype == object:  # pandas' own types have a missing value of their own
+        try:
+            return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError):
+            raise ValueError(
+                "the DataFrame holds values that are not numbers; "
+                f"{_not_numbers(frame)}. Leave out or convert such columns; if the first column "
+                "holds the names, make it the index: df.set_index(df.columns[0])."
+            ) from None
+    return values
+
+
+def _not_numbers(frame: Any) -> str:
+    column, kind = next((c, t) for c, t in frame.dtypes.items() if t.kind not in "biuf")
+    return f"column {column!r} is of type {kind}"
+
+
+def _frame_names(frame: Any) -> list[Any] | None:
+    n, m = frame.shape
+    if n != m:
+        raise ValueError(
+            f"the DataFrame has {n} rows and {m} columns, but similarities are square. For a table "
+            'of items x features, choose an affinity such as "cosine" or "nearest_neighbors", or '
+            "make similarities first: similarity.cosine(X)."
+        )
+    rows, columns = list(frame.index), list(frame.columns)
+    if rows == columns:
+        return rows
+    if rows == list(range(n)):
+        return columns
+    where = first_difference(rows, columns)
+    same = len(set(rows)) == n and set(rows) == set(columns)
+    remedy = (
+        "They are the same names in another order: use df.loc[df.columns]."
+        if same
+        else "Similarities need the same items in rows and columns: set df.index and df.columns."
+    )
+    raise ValueError(f"index and columns of the DataFrame differ: {where}. {remedy}")
+
+
+def first_difference(these: Sequence[Any], those: Sequence[Any]) -> str:
+    """Say where two lists of names differ first."""
+    if len(these) != len(those):
+        return f"{len(these)} and {len(those)} names"
+    pairs = enumerate(zip(these, those, strict=True))
+    return next(f"{a!r} and {b!r} at position {i}" for i, (a, b) in pairs if a != b)
+
+
+# --- graphs ----------------------------------------------------------------------------------
+
+
+def is_networkx(A: Any) -> bool:
+    return hasattr(A, "adjacency") and hasattr(A, "nodes")
+
+
+def is_igraph(A: Any) -> bool:
+    return all(hasattr(A, name) for name in ("get_edgelist", "vs", "es"))
+
+
+def _from_networkx(G: Any, weight: str) -> Named:
+    names = list(G)
+    sides = [side for _, side in G.nodes(data="bipartite")]
+    index = {node: k for k, node in enumerate(names)}
+    edges = list(G.edges(data=weight, default=1))
+    ends = np.array([(index[a], index[b]) for a, b, _ in edges], dtype=np.int64).reshape(-1, 2)
+    _refuse_bipartite(
+        sides, ends, "networkx.bipartite.weighted_projected_graph(G, nodes_of_one_side)"
+    )
+    values = _numbers((w for *_, w in edges), weight, lambda k: edges[k][:2])
+    return Named(_matrix(ends, values, len(names), G.is_directed()), names)
+
+
+def _from_igraph(G: Any, weight: str) -> Named:
+    attributes = G.vs.attributes()
+    names = list(G.vs["name"]) if "name" in attributes else None
+    sides = list(G.vs["type"]) if "type" in attributes else []
+    ends = np.array(G.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    _refuse_bipartite(sides, ends, "G.bipartite_projection()")
+    weights = G.es[weight] if weight in G.es.attributes() else np.ones(len(ends))
+    values = _numbers(weights, weight, lambda k: tuple(ends[k].tolist()))
+    return Named(_matrix(ends, values, G.vcount(), G.is_directed()), names)
+
+
+def _numbers(values: Iterable[Any], weight: str, ends: Any) -> Array:
+    found = list(values)
+    try:
+        return np.array(found, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        k = next(k for k, value in enumerate(found) if not isinstance(value, Real | None))
+        raise ValueError(
+            f"the {weight} of edge {ends(k)} is {found[k]!r}, which is not a number; correct it, "
+            "or choose another attribute: inputs.similarities(G, weight=...)."
+        ) from None
+
+
+def _refuse_bipartite(sides: Sequence[Any], ends: Array, projection: str) -> None:
+    """Refuse a graph whose nodes say that they are of two kinds, with edges across only."""
+    kinds = {side for side in sides if isinstance(side, int)}  # bool is one
+    if len(kinds) != 2 or not all(isinstance(side, int) for side in sides) or not len(ends):
+        return
+    side = np.array(sides)
+    if (side[ends[:, 0]] != side[ends[:, 1]]).all():
+        raise ValueError(
+            "the graph is bipartite: no two nodes of one kind are linked, so that there are no "
+            f"similarities among them. Cluster the nodes of one kind: pass {projection}, or the "
+            'rows of the biadjacency matrix to ODSymNMF(affinity="cosine").'
+        )
+
+
+def _matrix(ends: Array, values: Array, n: int, is_directed: bool) -> Any:
+    i, j = ends.T
+    if is_directed:
+        A = sparse.csr_array((values, (i, j)), shape=(n, n))
+        gap = A - A.T
+        gap.setdiag(0)
+        if gap.nnz and np.nanmax(np.abs(gap.data), initial=0.0) > 0:
+            raise ValueError(
+                "the graph is directed, and similarities have no direction. Say how to combine i "
+                "-> j and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
+                "igraph's G.get_adjacency_sparse(), pass A.maximum(A.T) or A + A.T; or pass "
+                "G.to_undirected() if the weights do not matter."
+            )
+        return A
+    # A self-loop stands on the diagonal, which is never looked at.
+    rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
+    return sparse.csr_array((np.concatenate([values, values]), (rows, columns)), shape=(n, n))
+
+
+# --- AnnData ---------------------------------------------------------------------------------
+
+
+def _is_anndata(A: Any) -> bool:
+    return hasattr(A, "obsp") and hasattr(A, "obs_names")
+
+
+def _from_anndata(adata: Any, key: str) -> Named:
+    if key not in adata.obsp:
+        there = ", ".join(map(repr, adata.obsp)) or "nothing"
+        raise ValueError(
+            f"adata.obsp holds no {key!r}, but {there}; compute neighbours first with "
+            "scanpy.pp.neighbors(adata), or name another matrix."
+        )
+    return Named(adata.obsp[key], list(adata.obs_names))

@@ -1,0 +1,268 @@
+"""Rounds: many items get new rows at once, each as if all others stayed as they are.
+
+The rows go to ``New``, not to H. Two items of a round that both moved were solved against rows of
+each other that are no longer there, so f falls by less than the rows say. With d_i = n_i - o_i, the
+new row less the old, and E_i = n_i n_i^T - o_i o_i^T, what pairs i != j of the round add is
+
+    l2:  sum <E_i, E_j> - 2 A_ij d_i . d_j,
+    l1:  sum |A_ij - n_i . n_j| - |A_ij - n_i . o_j| - |A_ij - o_i . n_j| + |A_ij - o_i . o_j|,
+
+where the latter is d_i . d_j if A_ij <= 0. The sums over all pairs come with the changes of D and
+W: each E_i meets the sum of those before it, so that no term i = i enters and nothing cancels.
+Stored pairs and exceptions inside a round are visited one by one.
+
+The items of a round are first, first + stride, ..., where the stride is a power of two.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from odsymnmf.kernels.compile import kernel, part, summing
+from odsymnmf.kernels.l1 import begin
+from odsymnmf.kernels.l1 import solve_row as solve_l1
+from odsymnmf.kernels.l2 import entries, load, note_peaks
+from odsymnmf.kernels.mixed import solve_row as solve_mixed
+from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.sources import gather, look_ahead
+
+
+class Lattice(NamedTuple):
+    """Item k is in the round if k & mask = first; its row of ``New`` is then k >> shift."""
+
+    first: int
+    mask: int
+    shift: int
+
+
+@part
+def _begin_row(k, p, H, New):
+    for l in range(H.shape[1]):
+        New[p, l] = H[k, l]
+
+
+@part
+def _put_back(sums, row):
+    """Put the row back into D, if it was left out lest its sums cancel; say whether it moved."""
+    D, x, before, own = sums.D, row.x, row.before, row.own
+    moved = False
+    for t in range(len(x)):
+        o = before[t]
+        moved |= x[t] != o
+        if own[t] != o:
+            for l in range(len(x)):
+                D[t, l] += o * before[l]
+    return moved
+
+
+@part
+def _note_gram(items, H, New, moved, row, change, clash):
+    """Add each E_k to the change of D, and what it meets there to the clash.
+
+    E_k = o d^T + d n^T, so that small changes keep their digits. A pass of its own: the cache has
+    room for D or for its change.
+    """
+    n, o, d, found = row.x, row.before, row.g, row.found
+    r = len(n)
+    for p in range(len(items)):
+        if not moved[p]:
+            continue
+        k, m = items[p], 0
+        for l in range(r):
+            n[l], o[l] = New[p, l], H[k, l]
+            d[l] = n[l] - o[l]
+            found[m] = l
+            m += (n[l] != 0.0) | (o[l] != 0.0)
+        for j in range(m):
+            t = found[j]
+            o_t, d_t = o[t], d[t]
+            for l in range(r):
+                e = o_t * d[l] + d_t * n[l]
+                clash[l] += change[t, l] * e
+                change[t, l] += e
+
+
+@part
+def _twice(clash):
+    total = 0.0
+    for l in range(len(clash)):
+        total += clash[l]
+    return 2.0 * total
+
+
+@kernel
+def propose_l2(
+    items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, New, moved, change, clash
+):
+    """Set New[p] to the optimum of row items[p]; add to the change of D.
+
+    ``sums`` are the caller's own copies. Return the decrease of the objective if every row were the
+    only one, the violation, and what pairs among the items add to the objective in D's part.
+    """
+    total, violations = 0.0, 0.0
+    note_peaks(sums, row)
+    for p in range(len(items)):
+        k = items[p]
+        _begin_row(k, p, H, New)
+        look_ahead(source, p, items)
+        gather(source, p, items, H, row.g)
+        if p + 1 < len(items):
+            prefetch(H, items[p + 1])
+        start = load(k, H, sums, row)
+        _, decrease, violation = entries(
+            p, k, k, source, sums.D, row, heavy, exceptions, w0, diagonal, upper, 0.0, start, H,
+            New, p,
+        )  # fmt: skip
+        total += decrease
+        violations += violation
+        moved[p] = _put_back(sums, row)
+    _note_gram(items, H, New, moved, row, change, clash)
+    return total, violations, _twice(clash)
+
+
+@kernel
+def propose_l1(items, rows, weight, exceptions, w0, H, sums, room, upper, New, moved, change):
+    """As `propose_l2`; the violation is the largest change, ``change`` that of W."""
+    total, furthest, clash = 0.0, 0.0, 0.0
+    columns, steps = room.columns, room.step
+    begin(sums, room)
+    for p in range(len(items)):
+        k = items[p]
+        _begin_row(k, p, H, New)
+        count, decrease, largest = solve_l1(
+            k, rows.which[p], k, rows, weight, exceptions, w0, H, sums, room, upper, 0.0, New, p
+        )
+        total += decrease
+        furthest = max(furthest, largest)
+        moved[p] = largest > 0.0
+        if largest > 0.0:
+            for c in range(count):
+                clash += change[columns[c]] * steps[c]
+                change[columns[c]] += steps[c]
+    return total, furthest, 2.0 * clash
+
+
+@kernel
+def propose_mixed(
+    items, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix, upper, New, moved,
+    change_D, change_W, clash,
+):  # fmt: skip
+    """As both others: decreases of f_1 and of f_2, largest change, what pairs add to either."""
+    absolute, squared, furthest, clash_W = 0.0, 0.0, 0.0, 0.0
+    note_peaks(gram, row)
+    begin(sums, room)
+    x, before = row.x, row.before
+    for p in range(len(items)):
+        k = items[p]
+        _begin_row(k, p, H, New)
+        _, first, second, largest = solve_mixed(
+            k, rows.which[p], k, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
+            upper, 0.0, New, p,
+        )  # fmt: skip
+        absolute += first
+        squared += second
+        furthest = max(furthest, largest)
+        moved[p] = _put_back(gram, row)
+        for l in range(len(x)):
+            clash_W += change_W[l] * (x[l] - before[l])
+            change_W[l] += x[l] - before[l]
+    _note_gram(items, H, New, moved, row, change_D, clash)
+    return absolute, squared, furthest, 2.0 * clash_W, _twice(clash)
+
+
+@summing
+def stored_products(items, rows, lattice, H, New, moved):
+    """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round."""
+    first, mask, shift = lattice
+    total = 0.0
+    for b in range(len(items)):
+        i, q = items[b], rows.which[b]
+        s = i >> shift
+        if not moved[s]:
+            continue
+        for j in range(rows.indptr[q], rows.indptr[q + 1]):
+            k = np.int64(rows.indices[j])
+            if k >= i:  # each pair once: the indices are sorted
+                break
+            if (k & mask) == first and moved[k >> shift]:
+                t = k >> shift
+                p = 0.0
+                for l in range(H.shape[1]):
+                    d = np.float64(New[t, l]) - np.float64(H[k, l])
+                    p += d * (np.float64(New[s, l]) - np.float64(H[i, l]))
+                total += rows.data[j] * p
+    return 2.0 * total
+
+
+@summing
+def _four(i, s, k, t, H, New):
+    """Return n_i . n_k, n_i . o_k, o_i . n_k and o_i . o_k."""
+    nn, no, on, oo = 0.0, 0.0, 0.0, 0.0
+    for l in range(H.shape[1]):
+        n_i, o_i = np.float64(New[s, l]), np.float64(H[i, l])
+        n_k, o_k = np.float64(New[t, l]), np.float64(H[k, l])
+        nn += n_i * n_k
+        no += n_i * o_k
+        on += o_i * n_k
+        oo += o_i * o_k
+    return nn, no, on, oo
+
+
+@part
+def _rise(a, four, power):
+    """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
+    nn, no, on, oo = a - four[0], a - four[1], a - four[2], a - four[3]
+    if power == 2:
+        return (nn * nn - no * no) - (on * on - oo * oo)
+    return (abs(nn) - abs(no)) - (abs(on) - abs(oo))
+
+
+@kernel
+def listed_rise(items, rows, v, lattice, H, New, moved, power):
+    """Return what listed pairs of the items inside the round add to f_1 or f_2.
+
+    ``v`` says how often each counts; None: each once, and less what it would add if A_ij were 0.
+    """
+    first, mask, shift = lattice
+    total = 0.0
+    for b in range(len(items)):
+        i, q = items[b], rows.which[b]
+        s = i >> shift
+        if not moved[s]:
+            continue
+        for j in range(rows.indptr[q], rows.indptr[q + 1]):
+            k = np.int64(rows.indices[j])
+            if k >= i:
+                break
+            if (k & mask) == first and moved[k >> shift]:
+                four = _four(i, s, k, k >> shift, H, New)
+                a = np.float64(rows.data[j])
+                if v is None:
+                    total += _rise(a, four, power) - _rise(0.0, four, power)
+                else:
+                    total += v[j] * _rise(a, four, power)
+    return 2.0 * total
+
+
+@kernel
+def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, clash):
+    """Set Z_new[b] to row words[b] of Z = X^T H, were the round put in place.
+
+    Row b of the CSR triple holds the places in the round of the items that have the word. Return
+    sum of A_ij d_i . d_j inside the round, as far as these words make A.
+    """
+    r = Z.shape[1]
+    for l in range(r):
+        clash[l] = 0.0
+    for b in range(len(words)):
+        for l in range(r):
+            change[l] = 0.0
+        for j in range(indptr[b], indptr[b + 1]):
+            i, x = indices[j], data[j]
+            for l in range(r):
+                e = x * steps[i, l]
+                clash[l] += change[l] * e
+                change[l] += e
+        for l in range(r):
+            Z_new[b, l] = Z[words[b], l] + change[l]
+    return _twice(clash)

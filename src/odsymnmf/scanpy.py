@@ -1,0 +1,109 @@
+"""Cluster the cells of AnnData, as scanpy's own tools do: ``odsymnmf.scanpy.cluster(adata, 8)``."""
+
+from typing import Any
+
+from odsymnmf.drawing.colours import palette
+from odsymnmf.estimators import ODSymNMF
+from odsymnmf.inputs import similarities
+
+__all__ = ["cluster"]
+
+
+def cluster(
+    adata: Any,
+    n_clusters: int,
+    *,
+    key_added: str = "odsymnmf",
+    obsp: str | None = None,
+    neighbors_key: str | None = None,
+    random_state: int = 0,
+    copy: bool = False,
+    **options: Any,
+) -> Any:
+    """Cluster the cells by their graph of neighbours, and write what was found into adata.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With neighbours, as ``scanpy.pp.neighbors`` computes them.
+    n_clusters : int
+        Number of clusters.
+    key_added : str
+        Where the results are written.
+    obsp : str, optional
+        The matrix in ``adata.obsp`` to cluster, "connectivities" by default.
+    neighbors_key : str, optional
+        The ``key_added`` of ``scanpy.pp.neighbors``, whose connectivities are to be used.
+    random_state : int
+        Seeds what is random.
+    copy : bool
+        Return a copy with the results, and leave adata as it is.
+    **options
+        As for `odsymnmf.ODSymNMF`, for example ``loss="l1"``.
+
+    Returns
+    -------
+    AnnData or None
+        None unless ``copy``. These are set:
+
+        - ``obs[key_added]``: the cluster of each cell, a categorical of "0", "1", ...; missing for
+          a cell that belongs to none.
+        - ``obsm[key_added]``: the memberships, one column per cluster.
+        - ``uns[key_added]``: parameters and how the fit ended.
+        - ``uns[key_added + "_colors"]``: the colours of the clusters, as in `odsymnmf.plots`.
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> od.scanpy.cluster(adata, 8)  # doctest: +SKIP
+    >>> scanpy.pl.umap(adata, color="odsymnmf")  # doctest: +SKIP
+    """
+    import pandas as pd  # AnnData cannot be without it
+
+    if not (hasattr(adata, "obsp") and hasattr(adata, "uns")):
+        raise ValueError(f"adata must be AnnData; got {type(adata).__name__}.")
+    if obsp is not None and neighbors_key is not None:
+        raise ValueError("obsp and neighbors_key exclude each other; give one of them.")
+    if options.get("affinity", "precomputed") != "precomputed":
+        raise ValueError(
+            "scanpy.cluster compares cells by their graph of neighbours; leave affinity out, or "
+            'fit ODSymNMF(affinity=...) to adata.obsm["X_pca"].'
+        )
+    key = obsp or _connectivities(adata, neighbors_key)
+    matrix, _ = similarities(adata, obsp=key)
+    model = ODSymNMF(n_clusters, random_state=random_state, **options).fit(matrix)
+    adata = adata.copy() if copy else adata
+    r = model.membership_.shape[1]
+    names = [str(l) for l in range(r) if (model.labels_ == l).any()]
+    labels = pd.Series(model.labels_, index=adata.obs_names).astype(str)
+    adata.obs[key_added] = pd.Categorical(labels.where(model.labels_ >= 0), categories=names)
+    adata.obsm[key_added] = model.membership_
+    adata.uns[key_added] = {
+        "params": {
+            **{name: value for name, value in options.items() if _can_be_written(value)},
+            "n_clusters": n_clusters,
+            "obsp": key,
+            "random_state": random_state,
+        },
+        "objective": model.objective_,
+        "n_iter": model.n_iter_,
+        "status": model.status_,
+    }
+    adata.uns[f"{key_added}_colors"] = [palette(r)[int(name)] for name in names]
+    return adata if copy else None
+
+
+def _connectivities(adata: Any, neighbors_key: str | None) -> str:
+    if neighbors_key is None:
+        return "connectivities"
+    try:
+        return str(adata.uns[neighbors_key]["connectivities_key"])
+    except KeyError:
+        raise ValueError(
+            f"adata.uns holds no neighbours {neighbors_key!r}; compute them with "
+            f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
+        ) from None
+
+
+def _can_be_written(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str)

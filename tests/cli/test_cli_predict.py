@@ -1,0 +1,132 @@
+"""odsymnmf predict, the model in a run, and --checkpoint."""
+
+import csv
+
+import numpy as np
+import pytest
+from cli_problems import refused, run, write_edges
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import odsymnmf as od
+from odsymnmf.cli import fit as room
+from odsymnmf.estimators.saving import load_with_features
+
+
+def table(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+@pytest.fixture
+def graph(tmp_path):
+    edges = write_edges(tmp_path / "graph.csv")
+    assert run("cluster", edges, "-r", 3, "-o", tmp_path / "run", "-q").exit_code == 0
+    return tmp_path
+
+
+def test_new_items_of_a_graph_go_to_their_neighbours(graph):
+    lines = ["source,target,weight", "new,item 9,1", "item 10,new,1", "other,item 17,1"]
+    (graph / "new.csv").write_text("\n".join(lines) + "\n")
+    result = run("predict", graph / "run", graph / "new.csv", "-o", graph / "out")
+    assert result.stdout.startswith("2 new items; wrote ")
+    of = {row[0]: row[1] for row in table(graph / "run" / "labels.csv")}
+    header, *rows = table(graph / "out" / "labels.csv")
+    assert header == ["name", "cluster", "strength"]
+    assert {row[0]: row[1] for row in rows} == {"new": of["item 9"], "other": of["item 17"]}
+    model = od.load(graph / "run" / "model.odsym")
+    S = np.zeros((1, 24))
+    S[0, [model.item_names_.index(name) for name in ("item 9", "item 10")]] = 1
+    written = np.array(table(graph / "out" / "membership.csv")[1][1:], dtype=float)
+    np.testing.assert_array_equal(written, model.predict_membership(S)[0])
+
+
+def test_a_table_of_similarities_is_aligned_by_name(graph):
+    names = [f"item {i}" for i in range(24)]
+    values = ["1" if 8 <= i < 16 else "0" for i in range(24)]
+    for step in (1, -1):
+        header, row = ",".join(["name", *names[::step]]), ",".join(["x", *values[::step]])
+        (graph / "new.csv").write_text(f"{header}\n{row}\n")
+        out = graph / f"out{step}"
+        result = run("predict", graph / "run", graph / "new.csv", "--format", "table", "-o", out)
+        assert result.exit_code == 0, result.output
+    one, other = (table(graph / f"out{step}" / "membership.csv") for step in (1, -1))
+    assert one == other
+    of = {row[0]: row[1] for row in table(graph / "run" / "labels.csv")}
+    assert table(graph / "out1" / "labels.csv")[1][1] == of["item 9"]
+
+
+def test_features_of_new_items(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.abs(np.repeat(np.eye(3), 8, axis=0) + 0.05 * rng.standard_normal((24, 3)))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "new.npy", np.eye(3))
+    for affinity in ("cosine", "rbf", "nearest_neighbors"):
+        home = tmp_path / affinity
+        options = ("--affinity", affinity, "-o", home, "-q", "--seed", 1)
+        assert run("cluster", tmp_path / "X.npy", "-r", 3, *options).exit_code == 0
+        out = tmp_path / f"{affinity}-new"
+        assert run("predict", home, tmp_path / "new.npy", "-o", out).exit_code == 0
+        of = [row[1] for row in table(home / "labels.csv")[1:]]
+        assert [row[1] for row in table(out / "labels.csv")[1:]] == of[::8]
+
+
+TEXTS = {
+    **{f"sea{i}": f"the ship sails the sea with sailors {i} waves" for i in range(4)},
+    **{f"farm{i}": f"the cow eats grass on a farm {i} milk" for i in range(4)},
+}
+
+
+def test_texts_are_weighed_as_those_of_the_run(tmp_path):
+    for folder, texts in (("old", TEXTS), ("new", {"a": "a ship at sea", "b": "cow milk zebra"})):
+        (tmp_path / folder).mkdir()
+        for name, text in texts.items():
+            (tmp_path / folder / f"{name}.txt").write_text(text)
+    home, out = tmp_path / "run", tmp_path / "out"
+    assert run("cluster", tmp_path / "old", "--text", "-r", 2, "-o", home, "-q").exit_code == 0
+    assert run("predict", home, tmp_path / "new", "-o", out).exit_code == 0
+    of = {row[0]: row[1] for row in table(home / "labels.csv")}
+    found = {row[0]: row[1] for row in table(out / "labels.csv")}
+    assert (found["a.txt"], found["b.txt"]) == (of["sea0.txt"], of["farm0.txt"])
+    _, features = load_with_features(home / "model.odsym")
+    texts = [TEXTS[name] for name in sorted(TEXTS)]
+    words = TfidfVectorizer().fit(texts)
+    assert features.names == list(words.get_feature_names_out())
+    np.testing.assert_array_equal(features.idf, words.idf_)
+    again = room.vectorizer(features.names, features.idf).transform(texts)
+    np.testing.assert_array_equal(again.toarray(), words.transform(texts).toarray())
+
+
+def test_bad_predictions_are_one_line(graph):
+    (graph / "same.csv").write_text("item 1,item 2,1\n")
+    (graph / "far.csv").write_text("x,y,1\n")
+    (graph / "odd.csv").write_text("name,item 0,item z\nx,1,1\n")
+    home, out = graph / "run", graph / "out"
+    refused(run("predict", home, graph / "same.csv", "-o", out), 1, "in the run already")
+    refused(run("predict", home, graph / "far.csv", "-o", out), 1, "no new item is linked")
+    odd = run("predict", home, graph / "odd.csv", "--format", "table", "-o", out)
+    refused(odd, 1, "'item 1' is missing")
+    refused(run("predict", graph, graph / "far.csv", "-o", out), 1, "no such file")
+    refused(run("predict", home, graph / "far.csv", "-o", home), 1, "choose another")
+    (home / "model.odsym").write_bytes(b"\x80\x04cos\nsystem\n")
+    refused(run("predict", home, graph / "far.csv", "-o", out), 1, "not written by odsymnmf")
+    assert not out.exists()
+
+
+def test_a_checkpoint_is_used_and_removed(tmp_path, monkeypatch):
+    edges = write_edges(tmp_path / "graph.csv")
+    options = ("-r", 3, "--init", "random", "--n-init", 2, "--tol", 0, "--max-iter", 9, "-q")
+    assert run("cluster", edges, *options, "-o", tmp_path / "one").exit_code == 0
+    kept = tmp_path / "fit.ckpt"
+    with monkeypatch.context() as patch:
+        from odsymnmf import runs
+
+        patch.setattr(runs, "write_result", lambda *a: (_ for _ in ()).throw(OSError("full")))
+        refused(run("cluster", edges, *options, "--checkpoint", kept, "-o", tmp_path / "x"), 1)
+    assert sorted(p.name for p in tmp_path.glob("fit*")) == ["fit.ckpt", "fit.ckpt.1"]
+    other = ("-r", 4, *options[2:])
+    refused(run("cluster", edges, *other, "--checkpoint", kept, "-o", tmp_path / "x"), 1, "r was 3")
+    done = run("cluster", edges, *options, "--checkpoint", kept, "-o", tmp_path / "two")
+    assert done.exit_code == 0, done.output
+    assert list(tmp_path.glob("fit*")) == []
+    for name in ("labels.csv", "membership.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

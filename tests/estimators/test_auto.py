@@ -1,0 +1,221 @@
+"""What "auto" stands for, what it says, and what becomes of labels, scores and sets."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import odsymnmf as od
+from odsymnmf import ODSymNMF, SymNMF, memberships
+from odsymnmf.problem import as_similarity, outline
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return od.datasets.planted_partition([30] * 4, degree_in=9, degree_out=3, random_state=0)
+
+
+def scaled_by_hand(A, t):
+    A = A.copy()
+    np.fill_diagonal(A, 0)
+    d = np.abs(A).sum(axis=1)
+    s = 1 / np.sqrt(d + t * d.mean())
+    return A * s[:, None] * s
+
+
+KINDS = {
+    "graph": lambda X: (X @ X.T > 3.0).astype(float),
+    "kernel": lambda X: X @ X.T,
+    "signed": lambda X: np.corrcoef(X),
+}
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("kind", KINDS)
+def test_similarities_are_divided_by_regularised_degrees(kind, make):
+    A = KINDS[kind](np.random.default_rng(0).uniform(size=(40, 8)) ** 2)
+    model = ODSymNMF(3, tol=1e-2).fit(make(A))
+    assert model.settings_["kind"] == kind
+    upper = 1 / np.sqrt(max(6, 40 / 15))
+    assert (model.settings_["init"], model.settings_["upper"]) == ("spectral", upper)
+    S = scaled_by_hand(A, 0.25)
+    f = od.factorize(S, 3, init="spectral", upper=upper, tol=1e-2)
+    assert model.objective_ == pytest.approx(f.objective)
+    assert_allclose(model.membership_, f.H[:, memberships.canonical_order(f.H)], atol=1e-6)
+    settled = kind == "graph"
+    expected = (
+        memberships.settled_labels(model.membership_, A)
+        if settled
+        else memberships.labels(model.membership_)
+    )
+    assert_array_equal(model.labels_, expected)
+    assert model.settings_["labels"] == ("settled" if settled else "largest membership")
+
+
+def test_documents_have_more_regularisation():
+    X = np.random.default_rng(0).poisson(0.6, size=(40, 30)).astype(float)
+    model = ODSymNMF(3, affinity="cosine").fit(sparse.csr_array(X))
+    assert model.settings_ | {"upper": None} == {
+        "kind": "documents",
+        "normalize": "degree",
+        "regularization": 1.0,
+        "upper": None,
+        "init": "spectral",
+        "labels": "largest membership",
+    }
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True).clip(1e-9)
+    expected = as_similarity(scaled_by_hand(unit @ unit.T, 1.0)).product(np.eye(40))
+    assert_allclose(model.similarity_.product(np.eye(40)), expected, atol=1e-12)
+
+
+def test_degrees_of_features_with_both_signs_are_those_of_some(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    K = np.abs(X @ X.T)
+    np.fill_diagonal(K, 0)
+    exact = outline(od.similarity.gram(X))
+    assert_allclose(exact.degrees, K.sum(axis=1))
+    assert exact.negative
+    monkeypatch.setattr("odsymnmf.problem.looks.SAMPLE", 30)
+    assert_allclose(outline(od.similarity.gram(X)).degrees, K.sum(axis=1), rtol=0.5)
+
+
+def test_unknown_pairs_have_no_part_in_degrees(graph):
+    A = graph[0].toarray()
+    missing = A.copy()
+    missing[3, :60] = missing[:60, 3] = np.nan
+    missing[3, 3] = 0
+    emptied = A.copy()
+    emptied[3, :60] = emptied[:60, 3] = 0
+    for make in (np.array, sparse.csr_array):
+        assert_allclose(outline(as_similarity(make(missing))).degrees, emptied.sum(axis=1))
+
+
+def test_the_paper_is_one_argument_away(graph):
+    A, _ = graph
+    model = ODSymNMF(4, normalize=None).fit(A)
+    f = od.factorize(A, 4, init="greedy")
+    assert model.objective_ == f.objective
+    assert_array_equal(model.labels_, memberships.labels(model.membership_))
+    assert model.settings_["upper"] is None
+    assert SymNMF(4, normalize=None).fit(A).settings_["init"] == "greedy"
+    robust = ODSymNMF(4, loss="l1").fit(A)
+    assert (robust.settings_["normalize"], robust.settings_["init"]) == (None, "greedy")
+
+
+def test_large_problems_start_from_eigenvectors():
+    A, _ = od.datasets.planted_partition([130] * 4, degree_in=9, degree_out=3, random_state=0)
+    found = od.factorize(A, 4)
+    assert found.objective == od.factorize(A, 4, init="spectral").objective
+    assert od.factorize(A, 4, loss="l1", max_iter=0).objective == (
+        od.factorize(A, 4, loss="l1", init="greedy", max_iter=0).objective
+    )
+
+
+def test_no_item_of_a_connected_graph_is_left_out(graph):
+    A, groups = graph
+    model = ODSymNMF(4).fit(A)
+    assert model.n_unassigned_ == 0
+    assert od.metrics.scores(model.labels_, groups)["nmi"] > 0.9
+    lonely = sparse.block_diag([A, sparse.csr_array((2, 2))], format="csr")
+    model = ODSymNMF(4).fit(lonely)
+    assert model.n_unassigned_ == 2
+    assert_array_equal(model.labels_[-2:], -1)
+
+
+def settled_slowly(A, found, r):
+    """One round, item by item, in plain Python."""
+    n, d, z = len(A), A.sum(axis=1), found.copy()
+    W, v = np.zeros((r, r)), np.zeros(r)
+    for i in range(n):
+        v[found[i]] += d[i]
+        for j in range(n):
+            W[found[i], found[j]] += A[i, j]
+    omega = (W + 1) / (np.outer(v, v) / v.sum() + 1)
+    for i in range(n):
+        worth = np.zeros(r)
+        for l in range(r):
+            for j in range(n):
+                worth[l] += A[i, j] * np.log(omega[l, found[j]])
+            worth[l] -= d[i] * (omega[l] @ v) / v.sum()
+        worth[found[i]] += 1e-9 * d[i]
+        z[i] = worth.argmax()
+    return z
+
+
+def test_labels_settle_where_the_block_model_puts_them(graph, monkeypatch):
+    A = graph[0].toarray()
+    H = np.random.default_rng(0).uniform(size=(120, 4)) + 2 * np.eye(4)[graph[1]]
+    H += 2.2 * (np.random.default_rng(1).uniform(size=H.shape) < 0.1)
+    monkeypatch.setattr(memberships, "ROUNDS", 1)
+    for form in (A, 0.01 * A, sparse.csr_array(A)):
+        once = memberships.settled_labels(H, form)
+        assert_array_equal(once, settled_slowly(A, memberships.labels(H), 4))
+    monkeypatch.undo()
+    assert (memberships.settled_labels(H, A) == graph[1]).mean() > (
+        memberships.labels(H) == graph[1]
+    ).mean()
+    with pytest.raises(ValueError, match="negative similarities"):
+        memberships.settled_labels(H, -A)
+
+
+def test_the_rest_goes_where_its_neighbours_are():
+    A = np.zeros((6, 6))
+    for i, j in ((0, 1), (1, 2), (2, 3), (4, 5)):
+        A[i, j] = A[j, i] = 1
+    H = np.array([[0.0, 1], [0, 1], [0, 0], [0, 0], [0, 0], [0, 0]])
+    assert memberships.assign_rest(H, A).tolist() == [1, 1, 1, 1, -1, -1]
+    A[4, 3] = A[3, 4] = -1
+    assert memberships.assign_rest(H, A).tolist() == [1, 1, 1, 1, -1, -1]
+
+
+def test_complete_groups_bring_a_hint():
+    A, _ = od.datasets.cliques([8, 8, 8])
+    assert 'loss="l1"' in ODSymNMF(3).fit(A).settings_["hint"]
+    assert "hint" not in ODSymNMF(3, loss="l1").fit(A).settings_
+    assert "hint" not in ODSymNMF(3).fit(A * np.arange(1, 25)[:, None] * np.arange(1, 25)).settings_
+
+
+def test_the_number_of_clusters_can_be_found(graph):
+    A, _ = graph
+    model = ODSymNMF("auto").fit(A)
+    assert model.n_clusters_ == model.choice_.n_clusters == 4
+    assert_array_equal(model.membership_, ODSymNMF(4).fit(A).membership_)
+    assert ODSymNMF(range(3, 6)).fit(A).choice_.candidates.tolist() == [3, 4, 5]
+    with pytest.raises(ValueError, match="n_clusters='many' is not known"):
+        ODSymNMF("many").fit(A)
+    for bad in (0, 2.5, True):
+        with pytest.raises(ValueError, match="n_clusters must be a whole number >= 1"):
+            ODSymNMF(bad).fit(A)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, np.array])
+def test_scores_choose_the_number_of_clusters(graph, make):
+    A = make(graph[0].toarray())
+    search = GridSearchCV(ODSymNMF(), {"n_clusters": [2, 4, 12]}, cv=3).fit(A)
+    assert search.best_params_ == {"n_clusters": 4}
+    means = search.cv_results_["mean_test_score"]
+    assert means[1] > max(means[0], means[2])
+    assert np.isfinite(cross_val_score(ODSymNMF(4, loss="l1"), A, cv=3)).all()
+
+
+def test_a_score_does_not_look_at_the_diagonal(graph):
+    A = graph[0].toarray()
+    model = ODSymNMF(4).fit(A)
+    value = model.score(A)
+    assert 0 < value < 1
+    assert model.score(sparse.csr_array(A)) == pytest.approx(value)
+    np.fill_diagonal(A, 1e30)
+    assert model.score(A) == value
+    assert ODSymNMF(4, affinity="rbf", tol=0.1).fit(A[:, :3]).score(A[:7, :3]) <= 1
+
+
+def test_sets_are_those_of_what_was_fitted(graph):
+    model = ODSymNMF(4).fit(graph[0])
+    H = model.membership_
+    for rule in ("strength", "row", "column", "harm"):
+        expected = memberships.overlapping_sets(H, rule=rule, A=model.similarity_)
+        found = model.overlapping_sets(rule=rule)
+        assert [s.tolist() for s in found] == [s.tolist() for s in expected]
+    strict = model.overlapping_sets(0.9)
+    assert sum(map(len, strict)) < sum(map(len, model.overlapping_sets()))

@@ -1,0 +1,68 @@
+"""Graphs of igraph, there and back."""
+
+import igraph as ig
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import odsymnmf as od
+from odsymnmf import ODSymNMF, inputs
+
+LINKS = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("c", "e"), ("d", "e")]
+
+
+@pytest.fixture
+def G():
+    return ig.Graph.TupleList(LINKS)
+
+
+def test_the_same_graph_as_of_networkx():
+    weighted = nx.les_miserables_graph()
+    G = ig.Graph.from_networkx(weighted)
+    theirs, ours = inputs.similarities(weighted), inputs.similarities(G)
+    assert_array_equal(theirs.matrix.toarray(), ours.matrix.toarray())
+    assert ours.names is None  # from_networkx puts them into another attribute
+    G.vs["name"] = G.vs["_nx_name"]
+    assert inputs.similarities(G).names == theirs.names
+
+
+def test_there_and_back(G, tmp_path):
+    model = ODSymNMF(2, loss="l1").fit(G)
+    assert sorted(map(sorted, model.overlapping_sets())) == [["a", "b", "c"], ["c", "d", "e"]]
+    od.graphs.annotate(G, model)
+    assert G.vs["cluster"] == model.labels_.tolist()
+    assert G.vs.find(name="c").attributes() == {
+        "name": "c",
+        "cluster": int(model.labels_[2]),
+        "cluster_0": 1.0,
+        "cluster_1": 1.0,
+    }
+    G.write_gml(str(tmp_path / "g.gml"))
+    again = ig.Graph.Read_GML(str(tmp_path / "g.gml"))
+    assert [int(x) for x in again.vs["cluster"]] == model.labels_.tolist()
+
+
+def test_without_names_vertices_are_numbers():
+    G = ig.Graph([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)])
+    model = ODSymNMF(2, loss="l1").fit(G)
+    assert model.item_names_ is None
+    assert sorted(map(sorted, model.overlapping_sets())) == [[0, 1, 2], [2, 3, 4]]
+
+
+def test_parallel_edges_and_weights():
+    G = ig.Graph(
+        [(0, 1), (0, 1), (1, 2)], edge_attrs={"weight": [2, 3, np.nan], "years": [1, 1, 7]}
+    )
+    assert inputs.similarities(G).matrix[0, 1] == 5
+    assert np.isnan(inputs.similarities(G).matrix[2, 1])
+    assert inputs.similarities(G, weight="years").matrix[2, 1] == 7
+
+
+def test_directed_and_bipartite_graphs_are_refused_with_a_remedy():
+    with pytest.raises(ValueError, match="get_adjacency_sparse"):
+        od.factorize(ig.Graph([(0, 1), (1, 2)], directed=True), 2)
+    both = ig.Graph([(0, 1), (1, 0)], directed=True)
+    assert inputs.similarities(both).matrix.toarray().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(ValueError, match="bipartite_projection"):
+        od.factorize(ig.Graph.Full_Bipartite(2, 3), 2)
