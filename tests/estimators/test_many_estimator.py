@@ -93,7 +93,7 @@ def test_the_estimator_finds_labels_and_number(loss):
 
 def test_what_an_estimator_cannot_do_with_sparse_memberships():
     for model, message in [
-        (ODSymNMF("auto", n_init=3, init="ego"), "is a start for memberships"),
+        (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but there are no random starts"),
         (ODSymNMF([2, 3], memberships="sparse"), "not compared for several numbers"),
         (ODSymNMF(3, memberships="thin"), "memberships='thin' is not known"),
         (ODSymNMF("auto", memberships="sparse", checkpoint="x"), "leave checkpoint out"),

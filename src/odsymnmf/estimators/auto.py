@@ -19,13 +19,13 @@ NEARLY_COMPLETE = 0.8
 def is_sparse(estimator: Any, A: Similarity) -> bool:
     """Say whether memberships are kept by their non-zeros; ValueError if that is not possible."""
     r, how, init = estimator.n_clusters, estimator.memberships, estimator.init
+    asked = how == "sparse" or (isinstance(init, str) and init in STARTS)
     several = estimator.n_init > 1
-    if several and how == "sparse":
+    if several and asked:
         raise ValueError(
             f"n_init={estimator.n_init}, but there are no random starts for sparse memberships; "
             "use n_init=1."
         )
-    asked = how == "sparse" or (isinstance(init, str) and init in STARTS)
     columns: int | None = 1
     if not isinstance(r, str | Sequence | np.ndarray):
         columns = whole_number("n_clusters", r, 1)
