@@ -17,7 +17,7 @@ from cli_problems import COMMAND, FILES, environment, process, run, write_long_f
 from odsymnmf import kernels
 from odsymnmf.cli import cluster
 from odsymnmf.engine.run import Sweep
-from odsymnmf.estimators import base
+from odsymnmf.estimators import odsymnmf as base
 from odsymnmf.observers import progress
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
