@@ -158,7 +158,7 @@ def problems(draw):
 
 
 @given(problems(), st.sampled_from([*LOSSES, ("robust", "ignore")]), st.integers(1, 5))
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_the_number_of_threads_changes_no_bit(problem, loss, r):
     A, seed = problem
     options = {"loss": loss[0], "diagonal": loss[1], "init": "random", "random_state": seed}
