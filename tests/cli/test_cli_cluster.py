@@ -115,6 +115,7 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "gamma": 2,
         "n_neighbors": 4,
         "memberships": "auto",
+        "checkpoint": None,
     }
 
 
@@ -159,7 +160,7 @@ def test_an_empty_cell_is_an_unknown_pair(tmp_path):
     table[1][2] = table[2][1] = ""
     path = tmp_path / "table.csv"
     path.write_text("\n".join(",".join(row) for row in table), encoding="utf-8")
-    result = run("cluster", path, "-r", 2, "-o", tmp_path / "run")
+    result = run("cluster", path, "-r", 2, "--normalize", "none", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert "1 pair is unknown" in result.stderr
     assert "100.0 % of the squared similarities" in result.stdout
@@ -335,8 +336,8 @@ def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch)
     folder = tmp_path / "sparse"
     result = run("cluster", edges, "-r", 3, "-o", folder)
     assert result.exit_code == 0, result.stderr
-    files = ["clusters.txt", "labels.csv", "matrix.npz", "membership.npz", "report.html"]
-    assert sorted(p.name for p in folder.iterdir()) == [*files, "run.json"]
+    files = ["clusters.txt", "labels.csv", "matrix.npz", "membership.npz", "model.odsym"]
+    assert sorted(p.name for p in folder.iterdir()) == [*files, "report.html", "run.json"]
     assert (folder / "labels.csv").read_bytes() == (tmp_path / "full/labels.csv").read_bytes()
     names, H = room.read_membership(folder)
     assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])

@@ -71,8 +71,7 @@ class ODSymNMF(
     ----------
     n_clusters : int, "auto" or sequence of int, default=8
         Number of clusters, the columns of H. "auto" lets `odsymnmf.choose.n_clusters` find it,
-        a sequence such as ``range(2, 31)`` lets it find the best of these. With
-        ``memberships="sparse"``, "auto" takes as many as the start finds, thousands perhaps.
+        a sequence such as ``range(2, 31)`` lets it find the best of these.
     loss : {"l2", "l1", "mixed", "robust"}, default="l2"
         Squared errors; absolute errors, for binary A with wrong or missing links whose clusters
         are nearly complete; both, each relative to its value without memberships, in the ratio
@@ -91,9 +90,9 @@ class ODSymNMF(
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
     init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
         The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
-        normalised similarities, "ego" with sparse memberships, else as there. "greedy" is the
-        paper's; "spectral" costs less where n is large; "l2" and "mixed" are the fits of these
-        losses from the greedy start, for another loss.
+        normalised similarities, else as there. "greedy" is the paper's; "spectral" costs less where
+        n is large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
+        loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
@@ -112,8 +111,10 @@ class ODSymNMF(
         0.
     memberships : {"auto", "sparse", "full"}, default="auto"
         How H is stored, as for `odsymnmf.factorize`: "sparse" is for thousands of clusters, and
-        needs sparse similarities and one start. "auto" for ``normalize`` then means None, for
-        ``upper`` (squared errors) the root of the largest similarity, and labels are not settled.
+        needs sparse similarities and one start. ``membership_`` is then a CSR array, and "auto"
+        means: for ``n_clusters`` as many as the start finds, for ``init`` "ego", for ``normalize``
+        None, for ``upper`` (squared errors) the root of the largest similarity. Labels are then
+        not settled, sweeps use one thread, and there are neither checkpoints nor `score`.
     normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with
@@ -145,8 +146,8 @@ class ODSymNMF(
 
     Attributes
     ----------
-    membership_ : ndarray or scipy.sparse.csr_array of shape (n_samples, n_clusters)
-        H, a CSR array where memberships are sparse. The column with the largest total comes first.
+    membership_ : ndarray of shape (n_samples, n_clusters)
+        H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
         The cluster with the largest membership; -1 for an item that belongs to none. With
         ``normalize="auto"``, for a graph (at most half of the pairs linked, none below zero), these

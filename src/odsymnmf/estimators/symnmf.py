@@ -34,9 +34,9 @@ class SymNMF(ODSymNMF):
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
     init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
         The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
-        normalised similarities, else as there. "greedy" is the
-        paper's; "spectral" costs less where n is large; "l2" and "mixed" are the fits of these
-        losses from the greedy start, for another loss.
+        normalised similarities, else as there. "greedy" is the paper's; "spectral" costs less where
+        n is large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
+        loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
