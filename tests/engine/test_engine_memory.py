@@ -20,7 +20,9 @@ def test_what_cannot_fit_is_refused_with_the_figure_and_a_remedy(monkeypatch):
     A = sparse.eye_array(200_000, format="csr", k=1) + sparse.eye_array(200_000, k=-1)
     left(monkeypatch, 2**30)
     with pytest.raises(MemoryError, match=r"200,000 items with r=1,000 needs .* GiB .* smaller r"):
-        od.factorize(A, 1000)
+        od.factorize(A, 1000, memberships="full")
+    with pytest.raises(MemoryError, match="smaller r"):  # a start that sparse memberships lack
+        od.factorize(A, 1000, init="random")
 
 
 def test_the_estimate_is_near_the_truth():
