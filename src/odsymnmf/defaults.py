@@ -52,6 +52,8 @@ class Settings:
         The first start.
     settled : bool
         Whether labels are read off H and then moved to where a block model puts them.
+    sparse : bool
+        Whether memberships are kept by their non-zeros.
     """
 
     kind: Kind
@@ -60,6 +62,7 @@ class Settings:
     upper: float | None
     init: Any
     settled: bool
+    sparse: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as they can be written down."""
@@ -83,13 +86,25 @@ def kind_of(A: Similarity, seen: Outline) -> Kind:
 
 
 def decide(
-    A: Similarity, r: int, *, loss: str, normalize: Any, upper: Any, init: Any, seen: Outline | None
+    A: Similarity,
+    r: int,
+    *,
+    loss: str,
+    normalize: Any,
+    upper: Any,
+    init: Any,
+    seen: Outline | None,
+    sparse: bool = False,
 ) -> Settings:
-    """Return the settings of a fit of r clusters to A, which is not yet scaled."""
+    """Return the settings of a fit of r clusters to A, which is not yet scaled.
+
+    Sparse memberships have rules of their own: "auto" is A as it is, the bound that `factorize`
+    chooses, and sets of neighbours to start from.
+    """
     if normalize not in (None, "degree", "auto"):
         raise ValueError(f'normalize={normalize!r} is not known; use "auto", "degree" or None.')
     kind = kind_of(A, outline(A) if seen is None else seen)
-    squared = only_squares(loss)
+    squared = only_squares(loss) and not sparse
     regular = REGULAR[kind] if squared and normalize == "auto" else None
     if normalize == "auto":
         normalize = "degree" if squared else None
@@ -98,8 +113,9 @@ def decide(
     bound(upper)
     if isinstance(init, str) and init == "auto":
         init = "spectral" if squared and normalize else usual_start(A, loss)
+        init = "ego" if sparse else init
     settled = regular is not None and kind == "graph"
-    return Settings(kind, normalize, regular, upper, init, settled)
+    return Settings(kind, normalize, regular, upper, init, settled, sparse)
 
 
 def usual_upper(n: int, r: int) -> float:

@@ -15,18 +15,22 @@ from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.defaults import usual_start
 from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
 from odsymnmf.engine.losses import Scales, make_loss
+from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run, Status
 from odsymnmf.engine.scale import Scale
-from odsymnmf.engine.starts import given, start
+from odsymnmf.engine.sets import as_sets
+from odsymnmf.engine.starts import given, of_sets, start
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
 from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.options import bound, number, threads, whole_number
-from odsymnmf.problem import Similarity, as_similarity, fingerprint
+from odsymnmf.problem import Similarity, Sparse, as_similarity, fingerprint
 from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.signals import held
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
+Memberships = Literal["auto", "sparse", "full"]
 
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
@@ -42,13 +46,14 @@ class Factorization:
 
     Attributes
     ----------
-    H : ndarray of shape (n, r)
+    H : ndarray or scipy.sparse.csr_array of shape (n, r)
         Memberships: H[i, l] says how strongly item i belongs to cluster l.
     objective : float
         The value of the loss at H.
     history : ndarray of shape (1 + n_iter + len(restarts),)
         The objective at the start, after every sweep and after every accepted restart of a
-        column; it never rises.
+        column; it never rises. With sparse memberships and l2, that is the objective plus the
+        price of the memberships, which the last value exceeds ``objective`` by.
     n_iter : int
         Number of complete sweeps.
     status : {"converged", "max_iter", "stopped", "interrupted"}
@@ -65,7 +70,7 @@ class Factorization:
         What the items are called, if A is a graph, a DataFrame or AnnData.
     """
 
-    H: Array
+    H: Any
     objective: float
     history: Array
     n_iter: int
@@ -79,6 +84,11 @@ class Factorization:
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.status == "converged"
+
+    @property
+    def memberships(self) -> Literal["sparse", "full"]:
+        """How H is stored: by its non-zeros, or in full."""
+        return "sparse" if sparse.issparse(self.H) else "full"
 
     def save(self, path: str | Path) -> None:
         """Write it into one file, which `odsymnmf.load` reads; complete or not there.
@@ -152,7 +162,7 @@ class Factorization:
 
 def factorize(
     A: Any,
-    r: int,
+    r: int | Literal["auto"],
     *,
     loss: LossName = "l2",
     l1_ratio: float = 0.5,
@@ -164,6 +174,7 @@ def factorize(
     tol: float = 1e-4,
     upper: float | None = None,
     restarts: int | None = None,
+    memberships: Memberships = "auto",
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
@@ -182,20 +193,25 @@ def factorize(
         graph, a DataFrame or AnnData is taken too (`odsymnmf.inputs.similarities`). Negative
         entries pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked
         entry) is an unknown pair, which is left out.
-    r : int
-        Number of columns of H, the clusters.
+    r : int or "auto"
+        Number of columns of H, the clusters. "auto", with sparse memberships: as many as the
+        start finds, thousands perhaps (`odsymnmf.choose.n_clusters` for full ones).
     loss : {"l2", "l1", "mixed", "robust"}
         Squared errors; absolute errors, better for binary A with wrong or missing links; both,
         each relative to its value without memberships, in the ratio ``l1_ratio``; or the larger
         of these two.
     l1_ratio : float
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
-    init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or \
-            array (n x r)
-        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy". "greedy" is
-        the paper's, "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made
-        symmetric. "l2" and "mixed" are the fits of these losses from the greedy start, for another
-        loss to go on from (their sweeps are not counted).
+    init : str, array (n x r), labels, or list of sets
+        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy"; with sparse
+        memberships it is "ego". Labels are one whole number per item, -1 for none; sets hold the
+        numbers of items, and may overlap. For sparse memberships: "ego" (sets of neighbours, which
+        need no number of clusters), "leiden", "label_propagation" (igraph's), labels, sets, or a
+        sparse array (n x r). For full ones: "greedy", "spectral", "nndsvd", "random", "zero", "l2",
+        "mixed", an array, labels or sets. "greedy" is the paper's, "spectral" the fastest on large
+        graphs, "nndsvd" the usual one of NMF, made symmetric. "l2" and "mixed" are the fits of
+        these losses from the greedy start, for another loss to go on from (their sweeps are not
+        counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
@@ -218,22 +234,32 @@ def factorize(
         Most rounds of column restarts. When a sweep changes little, every column in turn is
         taken out and built anew, greedily, on what the others leave over; it is kept if that
         lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
-        otherwise depends much on its start, and 0 for l2.
+        otherwise depends much on its start, and 0 for l2 and for sparse memberships.
+    memberships : {"auto", "sparse", "full"}
+        How H is stored. "sparse": by its non-zeros, as a CSR array, at a cost that follows the
+        memberships and not r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2
+        a membership then has a price, or H would fill with small entries: one is kept where it
+        lowers the objective by more than 0.05 of what the item's best cluster alone would; and
+        ``upper=None`` means the root of the largest similarity. "auto" is "full", unless r is
+        above 500 and n r above 2^24, H does not fit into memory, or r or init ask for "sparse".
     n_jobs : int, optional
         Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
         The result is the same for every number, to the bit. None sweeps row by row, in one
-        thread: another way to a result as good.
+        thread: another way to a result as good. Sparse memberships are swept row by row, in one
+        thread, whatever it is.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
         Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
         and after every column that was built anew, whose number is then in ``column`` (else
-        None); returning True stops.
+        None); returning True stops. With sparse memberships of many items also within a sweep,
+        when ``rows`` of its rows are done (else None).
     checkpoint : path, optional
         A file in which the fit is written down after the start, then now and then, and at its end.
         If it exists, the fit goes on from there and ends with the same bits as if it had never
         been stopped; once done, it returns at once. The file of other data, parameters or another
-        version is refused, and never overwritten. It is yours to remove.
+        version is refused, and never overwritten. It is yours to remove. Not for sparse
+        memberships.
     checkpoint_every : float
         Least seconds between two writes; 0 writes after every step.
 
@@ -273,8 +299,26 @@ def factorize(
     """
     A, names = similarities(A)
     similarity = as_similarity(A, weights_for(weights, names), zero_weight)
-    r = whole_number("r", r, 1)
+    columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
+    jobs, rng = threads(n_jobs), as_random(random_state)
+    if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
+        assert isinstance(similarity, Sparse)
+        _refuse_with_sparse(similarity, restarts, checkpoint)
+        with held():  # this imports Numba, which Ctrl-C must not cut in two
+            from odsymnmf.engine.many.fit import fit as fit_sparse
+        upper = upper_bound(similarity, upper, loss, "sparse")
+        options: Any = {"max_iter": max_iter, "tol": tol, "upper": upper, "callback": callback}
+        found = fit_sparse(similarity, columns, init, rng, loss=loss, **options)
+        if found.status == "max_iter" and max_iter > 0:
+            warn_unconverged(tol, max_iter, stacklevel=2)
+        if found.status == "interrupted":
+            warn_interrupted(found.n_iter, stacklevel=2)
+        none = np.empty(0, dtype=np.intp)
+        scales = Scales(1.0, 0.0) if loss == "l1" else SQUARED
+        return Factorization(*found, none, None, scales, names)
+    assert columns is not None
+    r = columns
     require_memory(similarity, r, init)
     scale = Scale.of(similarity)
     scaled = scale.similarity(similarity)
@@ -283,7 +327,7 @@ def factorize(
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
     if isinstance(init, str) and init == "auto":
         init = usual_start(similarity, loss)
-    jobs, rng = threads(n_jobs), as_random(random_state)
+    first = _first(init, scaled, r, scale)
     kept = None
     if checkpoint is not None:
         every = number("checkpoint_every", checkpoint_every, 0)
@@ -291,7 +335,7 @@ def factorize(
             "version": odsymnmf.__version__,
             "data": fingerprint(similarity, diagonal == "fit"),
             "init": init if isinstance(init, str) else "array",
-            "start": array_of(init),
+            "start": array_of(first),
             "random_state": seed_of(random_state),
             **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
             **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": rounds},
@@ -301,10 +345,7 @@ def factorize(
     work = scaled.blas_work(r)
     with threads_for(work):
         saved = kept and kept.read((scaled.n, r), scaled.dtype)
-        if saved:
-            H = saved[0].H
-        else:
-            H = start(measure, r, init if isinstance(init, str) else scale.down(init), rng)
+        H = saved[0].H if saved else start(measure, r, first, rng)
     # Where threads share a sweep, BLAS should not ask for the cores too.
     with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
         run = Run(
@@ -356,7 +397,7 @@ def objective(
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities.
-    H : array-like of shape (n, r)
+    H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     loss : {"l2", "l1", "mixed", "robust"}
         p = 2, p = 1, or both, as for `factorize`.
@@ -378,6 +419,12 @@ def objective(
     4.0
     """
     similarity = as_similarity(A, weights, zero_weight)
+    if sparse.issparse(H):
+        sparse_is_chosen("sparse", similarity, None, loss=loss, diagonal=diagonal, init="auto")
+        with held():
+            from odsymnmf.engine.many.fit import sparse_objective
+        assert isinstance(similarity, Sparse)
+        return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")
     scale = Scale.of(similarity)
@@ -399,6 +446,17 @@ def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
     )
 
 
+def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float:
+    """Return the bound that a fit uses where the user has given ``upper``.
+
+    Without one, sparse memberships of l2 are bounded by the root of the largest similarity: no
+    cluster then calls a pair more similar than the most similar pair is.
+    """
+    if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
+        upper = float(np.sqrt(A.largest))
+    return _within_reason(A, bound(upper), "ignore")
+
+
 class InterruptedWarning(UserWarning):
     """Ctrl-C ended a fit; what it returned is the last complete sweep."""
 
@@ -410,6 +468,35 @@ def warn_interrupted(n_iter: int, stacklevel: int) -> None:
         InterruptedWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
+    """Return the start by name, or as an array (n x r) for A, which is scaled."""
+    if isinstance(init, str):
+        return init
+    sets = as_sets(init, A.n, r)
+    if sets is not None:
+        return of_sets(A, r, sets)
+    return scale.down(init.toarray() if sparse.issparse(init) else init)
+
+
+def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
+    """Refuse what sparse memberships do not know, with a remedy."""
+    if restarts:
+        raise ValueError(
+            f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
+            'out, or use memberships="full".'
+        )
+    if checkpoint is not None:
+        raise ValueError(
+            "a fit of sparse memberships cannot be written down on its way; leave checkpoint out, "
+            'or use memberships="full".'
+        )
+    if Scale.of(A).e:
+        raise ValueError(
+            f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
+            'divide A by it, or use memberships="full".'
+        )
 
 
 def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:

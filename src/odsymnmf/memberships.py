@@ -3,8 +3,9 @@
 In A_ij ~ h_i . h_j the columns share one scale: two items with memberships s and t in the same
 cluster are explained a similarity of s t. So memberships may be compared along rows and columns.
 
-H may be a DataFrame whose index holds the names of the items (`frame` makes one): labels are then a
-Series, strengths a DataFrame, and sets hold names.
+H may be a scipy sparse array: then nothing of n x r is made. It may also be a DataFrame whose index
+holds the names of the items (`frame` makes one): labels are then a Series, strengths a DataFrame,
+and sets hold names.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ from scipy import sparse
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales, harm, make_loss, pair_losses
 from odsymnmf.inputs import called, is_frame
-from odsymnmf.problem import Similarity, as_similarity, outline, weighted_product
+from odsymnmf.members import Members, as_members
+from odsymnmf.problem import Similarity, Sparse, as_similarity, outline, weighted_product
+from odsymnmf.signals import held
 
 __all__ = [
     "assign_rest",
@@ -58,6 +61,8 @@ def labels(H: Any) -> Any:
     >>> labels([[0.9, 0.1], [0.2, 0.7], [0.0, 0.0]])
     array([ 0,  1, -1])
     """
+    if sparse.issparse(H):
+        return as_members(H).label
     M = _as_memberships(H)
     best = np.where(M.any(axis=1), M.argmax(axis=1), UNASSIGNED)
     return _like(H, best)
@@ -95,6 +100,7 @@ def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     >>> settled_labels(H, A)
     array([0, 0, 0, 1, 1, 1])
     """
+    _refuse_sparse(H, "settled_labels")
     H = _as_memberships(H)
     similarity = _similarity_of(A, H)
     seen = outline(similarity)
@@ -152,6 +158,7 @@ def assign_rest(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     >>> assign_rest([[1], [1], [0], [0]], A)
     array([ 0,  0,  0, -1])
     """
+    _refuse_sparse(H, "assign_rest")
     H = _as_memberships(H)
     similarity, found = _similarity_of(A, H), labels(H)
     while (found < 0).any() and (found >= 0).any():
@@ -188,6 +195,8 @@ def canonical_order(H: ArrayLike) -> NDArray[np.intp]:
     >>> canonical_order([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
     array([1, 2, 0])
     """
+    if sparse.issparse(H):
+        return as_members(H).canonical_order
     H = _as_memberships(H)
     totals = H.sum(axis=0, dtype=np.float64)
     top = totals.max(initial=0.0)
@@ -209,7 +218,7 @@ def strength(H: Any) -> Any:
 
     Returns
     -------
-    ndarray of shape (n, r), or DataFrame if H is one
+    ndarray of shape (n, r), a CSR array if H is sparse, or a DataFrame if H is one
 
     Examples
     --------
@@ -217,6 +226,10 @@ def strength(H: Any) -> Any:
     >>> strength([[1, 0], [1, 1], [0, 1], [0, 1]])
     array([[1. , 0. ], [0.33333333, 0.66666667], [0. , 1. ], [0. , 1. ]])
     """
+    if sparse.issparse(H):
+        members = as_members(H)
+        by_entry = (members.strength, members.H.indices, members.H.indptr)
+        return sparse.csr_array(by_entry, shape=members.H.shape)
     M = _as_memberships(H).astype(np.float64, copy=False)
     ties = M * np.maximum(M.sum(axis=0) - M, 0.0)
     total = ties.sum(axis=1, keepdims=True)
@@ -275,13 +288,15 @@ def overlapping_sets(
     [[0, 1], [2, 1]]
     """
     names = list(H.index) if is_frame(H) else None
-    H = _as_memberships(H)
     if rule not in LEAST:
         known = ", ".join(repr(name) for name in LEAST)
         raise ValueError(f"rule={rule!r} is not known; use one of {known}.")
     least = LEAST[rule] if threshold is None else threshold
     if isinstance(least, str) or not 0 <= least <= 1:
         raise ValueError(f"threshold must be from 0 to 1; got {threshold!r}.")
+    if sparse.issparse(H):
+        return _sparse_sets(as_members(H), rule, least, A, loss)
+    H = _as_memberships(H)
     if rule == "strength":
         belongs = strength(H) >= least
     elif rule == "row":
@@ -299,7 +314,7 @@ def overlapping_sets(
 
 
 def supporting_pairs(
-    H: ArrayLike, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
+    H: Any, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
 ) -> tuple[NDArray[np.intp], Array]:
     """Return the items that hold ``item`` in ``cluster``, and by how much each does.
 
@@ -332,14 +347,16 @@ def supporting_pairs(
     >>> supporting_pairs([[1, 0], [1, 1], [0, 1]], A, item=1, cluster=0)
     (array([0]), array([1.]))
     """
-    H = _as_memberships(H).astype(np.float64, copy=False)
+    M: Any = sparse.csr_array(H) if sparse.issparse(H) else _as_memberships(H)
+    H = M.astype(np.float64)
     for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
         if not 0 <= number < size:
             raise ValueError(f"{name}={number} does not exist; H has {size}, from 0 on.")
     similarity = _similarity_of(A, H)
     scales, this = _scales(loss, similarity), np.array([item])
-    residual = similarity.full_rows(this)[0] - H @ H[item]
-    without = residual + H[item, cluster] * H[:, cluster]
+    own, column = (_full(part) for part in (H[[item]], H[:, [cluster]]))
+    residual = similarity.full_rows(this)[0] - H @ own
+    without = residual + own[cluster] * column
     # For the item itself, A_ii counts as zero here, and its support is never positive.
     support = pair_losses(without, scales) - pair_losses(residual, scales)
     support *= similarity.weights.of(this, similarity.n)[0]
@@ -455,12 +472,48 @@ def _like(H: Any, values: Array) -> Any:
     return H.iloc[:, :0].assign(cluster=values)["cluster"]
 
 
-def _similarity_of(A: Any, H: Array) -> Similarity:
+def _harmful_entries(members: Members, A: Any, loss: Any, least: float) -> Array:
+    """Return which memberships could not go without harm, entry by entry."""
+    with held():  # this imports Numba, which Ctrl-C must not cut in two
+        from odsymnmf.engine.many.harm import entry_harm
+    similarity = _similarity_of(A, members.H)
+    if not isinstance(similarity, Sparse):
+        raise ValueError("sparse memberships were fitted to a sparse A; pass that.")
+    rises, alone = entry_harm(similarity, members.H, _scales(loss, similarity))
+    found: Array = rises > least * alone[members.rows]
+    return found
+
+
+def _refuse_sparse(H: Any, name: str) -> None:
+    if sparse.issparse(H):
+        raise ValueError(
+            f"{name} makes arrays of n x r, which sparse memberships are there to avoid; use "
+            "labels(H), or H.toarray() if that fits into memory."
+        )
+
+
+def _sparse_sets(members: Members, rule: Rule, least: float, A: Any, loss: Any) -> list[Any]:
+    """Return the sets that a rule makes of sparse memberships; nothing of n x r is made."""
+    if rule == "strength":
+        return members.sets(least)
+    if rule == "row":
+        return members.row_sets(least)
+    if rule == "column":
+        return members.column_sets(least)
+    return members.sets_of(_harmful_entries(members, A, loss, least))
+
+
+def _full(part: Any) -> Array:
+    """Return a row or column of H as an array."""
+    return np.asarray(part.toarray() if sparse.issparse(part) else part).ravel()
+
+
+def _similarity_of(A: Any, H: Any) -> Similarity:
     if A is None:
         raise ValueError("the similarities that H was fitted to are needed: pass A.")
     similarity = as_similarity(A)
-    if similarity.n != len(H):
-        raise ValueError(f"A is of {similarity.n} items, but H has {len(H)} rows.")
+    if similarity.n != H.shape[0]:
+        raise ValueError(f"A is of {similarity.n} items, but H has {H.shape[0]} rows.")
     return similarity
 
 

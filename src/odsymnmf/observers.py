@@ -44,6 +44,7 @@ class Pace:
         self.max_iter, self.tol = max_iter, tol
         self.shares = [0.0] * n_init
         self.sweeps, self.best = 0, float("inf")
+        self.rows = ""  # how far a sweep over many items is, in words
         self.first: float | None = None
         self.before = 0.0
 
@@ -53,7 +54,8 @@ class Pace:
             self.shares[start] = 1.0
             return
         self.best = min(self.best, sweep.objective)
-        self.sweeps += sweep.column is None
+        self.sweeps += _whole(sweep)
+        self.rows = "" if sweep.rows is None else f" and {sweep.rows:,} rows"
         share = sweep.n_iter / max(1, self.max_iter)
         if 0 < self.tol < 1 and 0 < sweep.violation < 1:
             share = max(share, math.log(sweep.violation) / math.log(self.tol))
@@ -104,7 +106,7 @@ def _bar(title: str, pace: Pace) -> Iterator[Show]:
             passed, left = tqdm.format_interval(now - begun), pace.left(now)
             if pace.sweeps:
                 rest = "" if left is None else f", about {tqdm.format_interval(left)} left"
-                text = f"sweep {pace.sweeps}, objective {pace.best:.6g}, {passed}{rest}"
+                text = f"sweep {pace.sweeps}{pace.rows}, objective {pace.best:.6g}, {passed}{rest}"
             else:
                 text = f"preparing the start, {passed}"
             bar.n = round(100 * pace.share, 1)
@@ -132,10 +134,16 @@ def _lines(title: str, pace: Pace) -> Show:
         left = pace.left(now)
         known = "" if left is None else f", about {left:.0f} s left"
         most = pace.max_iter * len(pace.shares)
-        line = f"{title}: sweep {pace.sweeps} of at most {most}, objective {pace.best:.6g}{known}"
+        where = f"sweep {pace.sweeps}{pace.rows} of at most {most}"
+        line = f"{title}: {where}, objective {pace.best:.6g}{known}"
         print(line, file=sys.stderr, flush=True)
 
     return show
+
+
+def _whole(sweep: Sweep) -> bool:
+    """Say whether a whole sweep was done, and not a column or a part of the rows."""
+    return sweep.column is None and sweep.rows is None
 
 
 @contextmanager
@@ -191,7 +199,7 @@ class Starts:
 
         def after(sweep: Sweep) -> bool:
             nonlocal running
-            if sweep.column is not None:  # a restart of a column is no task of its own
+            if not _whole(sweep):  # a restart of a column is no task of its own
                 return False
             stop = running.call_on_fit_task_end(
                 **known, reconstruction_attributes=lambda: reconstruct(sweep.H)

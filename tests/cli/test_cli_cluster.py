@@ -16,6 +16,7 @@ from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
 from odsymnmf.engine import losses, starts
+from odsymnmf.engine.many import choice
 from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
@@ -113,6 +114,8 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "verbose": 0,
         "gamma": 2,
         "n_neighbors": 4,
+        "memberships": "auto",
+        "checkpoint": None,
     }
 
 
@@ -120,14 +123,16 @@ def test_choices_are_those_of_the_library():
     assert command.FORMATS == io.FORMATS
     assert command.AFFINITIES == affinity.AFFINITIES
     assert tuple(starts.STARTS) == command.STARTS
+    assert choice.STARTS == command.MANY_STARTS
     assert tuple(losses.names()) == command.LOSSES
     assert summary.EXPLAINED.keys() == {*losses.names()}
 
 
 def test_every_option_of_the_estimator_is_there():
-    # verbose follows from the terminal and --quiet; a checkpoint is written every minute.
+    # verbose follows from the terminal and --quiet; a checkpoint is written every minute; --many
+    # stands for memberships="sparse".
     missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
-    assert missing == {"verbose", "checkpoint_every"}
+    assert missing == {"verbose", "checkpoint_every", "memberships"}
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -155,7 +160,7 @@ def test_an_empty_cell_is_an_unknown_pair(tmp_path):
     table[1][2] = table[2][1] = ""
     path = tmp_path / "table.csv"
     path.write_text("\n".join(",".join(row) for row in table), encoding="utf-8")
-    result = run("cluster", path, "-r", 2, "-o", tmp_path / "run")
+    result = run("cluster", path, "-r", 2, "--normalize", "none", "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert "1 pair is unknown" in result.stderr
     assert "100.0 % of the squared similarities" in result.stdout
@@ -331,8 +336,8 @@ def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch)
     folder = tmp_path / "sparse"
     result = run("cluster", edges, "-r", 3, "-o", folder)
     assert result.exit_code == 0, result.stderr
-    files = ["clusters.txt", "labels.csv", "matrix.npz", "membership.npz", "report.html"]
-    assert sorted(p.name for p in folder.iterdir()) == [*files, "run.json"]
+    files = ["clusters.txt", "labels.csv", "matrix.npz", "membership.npz", "model.odsym"]
+    assert sorted(p.name for p in folder.iterdir()) == [*files, "report.html", "run.json"]
     assert (folder / "labels.csv").read_bytes() == (tmp_path / "full/labels.csv").read_bytes()
     names, H = room.read_membership(folder)
     assert np.array_equal(H.toarray(), room.read_membership(tmp_path / "full")[1])

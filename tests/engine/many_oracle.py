@@ -3,7 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.engine.many.sweep import exceptions, links
+from odsymnmf.engine.many.sweep import links
+from odsymnmf.problem.weights import ORDINARY, Weights, looked_up
 
 
 def objective(A, H, weights, p):
@@ -96,4 +97,14 @@ def problem(seed, most=25):
 def arrays(A, background=1.0, own=None):
     """Return A and its pair weights as the sparse kernels take them."""
     stored = links(sparse.csr_array(A))
-    return stored, exceptions(stored, background, own)
+    return stored, pair_weights(stored, background, own)
+
+
+def pair_weights(A, background=1.0, own=None):
+    """Return the background weight, and the stored entries of ``own`` as exceptions."""
+    if own is None:
+        return Weights(background) if background != 1.0 else ORDINARY
+    own = sparse.csr_array(own).sorted_indices()
+    P = sparse.csr_array((own.data - background, own.indices, own.indptr), shape=own.shape)
+    known = sparse.csr_array((A.data, A.indices, A.indptr), shape=own.shape)
+    return Weights(background, P, looked_up(own, known, missing=0.0))

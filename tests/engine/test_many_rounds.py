@@ -9,7 +9,7 @@ from scipy import sparse
 from odsymnmf.engine.many.memberships import Memberships, empty_log
 from odsymnmf.engine.many.pair_sums import gram
 from odsymnmf.engine.many.rounds import round_of
-from odsymnmf.engine.many.sweep import SparseL2, links
+from odsymnmf.engine.many.sweep import SparseL2, exceptions, links
 from odsymnmf.kernels import sparse_l1
 
 
@@ -67,14 +67,15 @@ def test_a_round_of_one_item_is_a_step_of_a_sweep():
 def test_l1_rows_of_a_round_read_h_and_sums_only():
     A, H, *_ = oracle.problem(24, most=40)
     n, r = H.shape
-    stored, E = oracle.arrays(A)
+    stored, weights = oracle.arrays(A)
+    E = exceptions(weights)
     M = Memberships(H)
     W = M.column_sums()
     state = (W, H.any(axis=1), W.copy(), np.zeros(r), np.full(r, -1))
     before = [s.copy() for s in state]
     items = np.arange(0, n, 2)
     out = empty_log(len(items), 0, n * r, np.float64)
-    sparse_l1.rows(items, 0, stored, E, M.rows, *state, out, np.inf, r, False)
+    sparse_l1.rows(items, 0, stored, 1.0, E, M.rows, *state, out, np.inf, r, False)
     assert np.array_equal(M.csr().toarray(), H)
     for was, now in zip(before, state, strict=True):
         assert np.array_equal(was, now)

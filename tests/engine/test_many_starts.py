@@ -5,15 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import many_oracle as oracle
 import numpy as np
 import pytest
 from scipy import sparse
 
-from odsymnmf.engine.many import starts
+from odsymnmf.engine.many import peers, starts
 from odsymnmf.engine.many.find import find, natural_bound
 from odsymnmf.engine.many.memberships import Memberships, column_sets
 from odsymnmf.engine.many.merging import merge_sets
 from odsymnmf.engine.many.sweep import SparseL2, exceptions, links
+from odsymnmf.engine.sets import as_sets, sets_from_labels
 from odsymnmf.kernels.sparse_starts import common_neighbours
 
 
@@ -75,7 +77,7 @@ def test_a_hub_is_no_seed_and_joins_in_the_sweeps():
 
 def test_parts_of_a_group_are_merged_and_groups_are_not():
     A, labels = groups(seed=3)
-    whole = starts.sets_from_labels(labels)
+    whole = sets_from_labels(labels)
     parts = [piece for s in whole for piece in (s[: len(s) // 2], s[len(s) // 2 :])]
     merged = merge_sets(links(A), parts)
     assert sorted(s.tolist() for s in merged) == [s.tolist() for s in sorted(whole, key=min)]
@@ -86,7 +88,7 @@ def test_parts_of_a_group_are_merged_and_groups_are_not():
 
 def test_memberships_of_sets_have_the_root_of_the_density():
     A, labels = groups()
-    sets = starts.sets_from_labels(labels)
+    sets = sets_from_labels(labels)
     H = starts.memberships_of(links(A), sets)
     dense = A.toarray()
     for c, s in enumerate(sets):
@@ -95,13 +97,12 @@ def test_memberships_of_sets_have_the_root_of_the_density():
 
 
 def test_bad_sets_and_labels_are_named():
-    A, _ = groups()
     with pytest.raises(ValueError, match=r"set 1 holds item 180, but items go from 0 to 179"):
-        starts.memberships_of(links(A), [[0, 1], [5, 180]])
+        as_sets([[0, 1], [5, 180]], 180, None)
     with pytest.raises(ValueError, match="set 0 must hold whole numbers, not float64"):
-        starts.memberships_of(links(A), [[0.5, 1]])
+        as_sets([{0.5, 1}], 180, None)
     with pytest.raises(ValueError, match="one whole number per item"):
-        starts.sets_from_labels([0.5, 1.0])
+        sets_from_labels([0.5, 1.0])
     with pytest.raises(ValueError, match=r"H\[1, 0\] is -1"):
         Memberships([[1.0, 0.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match=r"H\[0, 1\] is nan"):
@@ -111,7 +112,7 @@ def test_bad_sets_and_labels_are_named():
 def test_the_order_by_the_strongest_cluster_and_back():
     A, labels = groups()
     stored = links(A)
-    H = starts.memberships_of(stored, starts.sets_from_labels(labels))
+    H = starts.memberships_of(stored, sets_from_labels(labels))
     order = starts.order_by_strongest(H)
     assert (np.diff(labels[order]) >= 0).all()
     moved = starts.reordered(stored, order)
@@ -121,7 +122,7 @@ def test_the_order_by_the_strongest_cluster_and_back():
     assert starts.order_by_strongest(empty).tolist() == [2, 1, 0]
 
 
-@pytest.mark.parametrize("start", [starts.leiden_sets, starts.label_propagation_sets])
+@pytest.mark.parametrize("start", [peers.leiden_sets, peers.label_propagation_sets])
 def test_sets_of_igraph_are_the_same_for_the_same_seed(start):
     pytest.importorskip("igraph")
     A, labels = groups(outside=0.002)
@@ -170,10 +171,10 @@ def test_weights_of_exceptions_and_the_bound():
     A = sparse.csr_array([[0.0, 4.0, 0.0], [4.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     stored = links(A)
     own = sparse.csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 2, 0, 1], [2, 0, 1, 0])), shape=(3, 3))
-    E = exceptions(stored, 0.5, own)
+    E = exceptions(oracle.pair_weights(stored, 0.5, own))
     assert E.indices.tolist() == [1, 2, 0, 0]
     assert E.v.tolist() == [2.5, -0.5, 2.5, -0.5]
-    assert E.value.tolist() == [4.0, 0.0, 4.0, 0.0]
+    assert E.a.tolist() == [4.0, 0.0, 4.0, 0.0]
     assert natural_bound(stored) == 2.0
     assert natural_bound(links(sparse.csr_array((3, 3)))) == np.inf
 
@@ -202,7 +203,11 @@ from scipy import sparse
 from odsymnmf.engine.many.find import find
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.rounds import round_of
+from odsymnmf.engine.losses import Scales
+from odsymnmf.engine.many.harm import entry_harm
+from odsymnmf.engine.many.new_items import solve_sparse_rows
 from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+from odsymnmf.problem import as_similarity
 
 for seed in range(6):
     A, H, background, own, weights, upper = oracle.problem(seed, most=10)
@@ -216,6 +221,10 @@ for seed in range(6):
     fit = SparseL2(stored, Memberships(H), E, full_side=0)
     fit.refresh()
     round_of(fit, np.arange(len(H)))
+    S = sparse.csr_array(A)
+    entry_harm(as_similarity(S, zero_weight=0.5), sparse.csr_array(H), Scales(0.5, 0.5))
+    for scales in (Scales(1.0, 0.0), Scales(0.0, 1.0)):
+        solve_sparse_rows(S[:2], sparse.csr_array(H), scales, 0.9, 0.5)
 hub = np.array([[1e4, 1.0], [1e-4, 0.5], [1e-4, 0.0], [0.0, 0.7]])  # sums that cancel
 for kind in (SparseL1, SparseL2):
     fit = kind(links(sparse.csr_array(np.ones((4, 4)))), Memberships(hub))

@@ -11,7 +11,7 @@ from scipy import sparse
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import gram
-from odsymnmf.engine.many.sweep import SparseL1, SparseL2, exceptions, links
+from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
 from odsymnmf.problem import as_similarity
 
 # All of them: ODSYMNMF_FULL=1
@@ -145,7 +145,7 @@ def test_nothing_on_the_diagonal_or_at_unknown_pairs_is_read(loss):
         B = sparse.csr_array(B) if fill else sparse.csr_array(B + np.diag(np.full(n, np.nan)))
         stored = links(B)
         kind = SparseL1 if loss == "l1" else SparseL2
-        ours = kind(stored, Memberships(H), exceptions(stored, 1.0, own))
+        ours = kind(stored, Memberships(H), oracle.pair_weights(stored, 1.0, own))
         for _ in range(5):
             ours.sweep()
         found.append(ours.H.csr().toarray())

@@ -19,6 +19,7 @@ AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
 # These are the library's, which is too heavy to be imported for a help text; a test compares.
 LOSSES = ("l2", "l1", "mixed", "robust")
 STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
+MANY_STARTS = ("ego", "leiden", "label_propagation")
 FORMATS = (
     *("edges", "adjlist", "table", "mtx", "npy", "npz"),
     *("parquet", "graphml", "gexf", "gml", "pajek", "cluto"),
@@ -35,6 +36,11 @@ INTERRUPTED = 130
     type=ClusterCount(),
     required=True,
     help="Number of clusters; 2-30 chooses among these, auto finds it.",
+)
+@click.option(
+    "--many",
+    is_flag=True,
+    help="Thousands of clusters: memberships are kept by their non-zeros. INPUT must be a graph.",
 )
 @click.option(
     "--loss",
@@ -68,7 +74,11 @@ INTERRUPTED = 130
     help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
 )
 @click.option(
-    "--init", type=click.Choice(["auto", *STARTS]), default="auto", help="The first start."
+    "--init",
+    type=click.Choice(["auto", *STARTS, *MANY_STARTS]),
+    default="auto",
+    help="The first start. With --many: ego (sets of neighbours), leiden, label_propagation "
+    "(these need igraph).",
 )
 @click.option(
     "--n-init",
@@ -157,6 +167,7 @@ def cluster(
     output: Path | None,
     force: bool,
     quiet: bool,
+    many: bool,
     **parameters: Any,
 ) -> None:
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
@@ -170,9 +181,12 @@ def cluster(
     a graph     odsymnmf cluster graph.csv -r 8
     documents   odsymnmf cluster letters/ -r auto --text
     one column  odsymnmf cluster reviews.csv -r 12 --text-column review
+    many groups odsymnmf cluster big.edges -r auto --many
     """
     words = Words.of(parameters)
     text = words is not None
+    _check_many(many, text, parameters)
+    parameters["memberships"] = "sparse" if many else "auto"
     parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
     if parameters["init"] == parameters["loss"]:
         start = parameters["init"]
@@ -249,6 +263,28 @@ def _topics(model: Any, items: Any) -> Any:
     from odsymnmf.memberships import top_features
 
     return top_features(model.membership_, items.matrix, items.features)
+
+
+def _check_many(many: bool, text: bool, parameters: dict[str, Any]) -> None:
+    """Refuse what only goes with --many, or does not go with it, in the words of the command."""
+    init = parameters["init"]
+    if not many and init in MANY_STARTS:
+        raise click.UsageError(f"--init {init} goes with --many")
+    if many and init not in ("auto", *MANY_STARTS):
+        raise click.UsageError(
+            f"--init {init} does not go with --many; use {', '.join(MANY_STARTS)}"
+        )
+    if many and isinstance(parameters["n_clusters"], list):
+        raise click.UsageError("-r: with --many, give one number, or auto")
+    if many and parameters["n_init"] > 1:
+        raise click.UsageError("--n-init: with --many there is one start; leave it out")
+    if many and parameters["restarts"]:
+        raise click.UsageError("--restarts does not go with --many; leave it out")
+    if many and parameters["checkpoint"] is not None:
+        raise click.UsageError("--checkpoint does not go with --many; leave it out")
+    graph = parameters["affinity"] in (None, "precomputed", "nearest_neighbors")
+    if many and (text or not graph):
+        raise click.UsageError("--many needs a graph; use --affinity nearest_neighbors")
 
 
 def _print(text: str, folder: Path) -> None:

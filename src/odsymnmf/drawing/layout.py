@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
-from odsymnmf.drawing.members import Members
+from odsymnmf.members import Members
 from odsymnmf.problem import Similarity
 
 Links = tuple[Array, Array, Array]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from odsymnmf.drawing.members import as_members
+from odsymnmf.members import as_members
 from odsymnmf.problem import as_similarity
 
 # With more clusters than this, none of them can be seen in a picture of all.

@@ -1,6 +1,6 @@
 """An item in several clusters is a pie."""
 
-from odsymnmf.drawing.members import Members
+from odsymnmf.members import Members
 
 # A smaller part, in per cent, is not drawn.
 SMALLEST = 8

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.losses import Loss, Step
 from odsymnmf.engine.restarts import order, rebuild
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.problem import degrees
@@ -34,14 +34,17 @@ class Sweep:
     """What a callback sees after a sweep. H is the run's own: copy it to keep it.
 
     After a column has been tried anew, ``column`` says which; after a sweep it is None.
-    ``violation`` is what the tolerance is compared with, as of the last sweep.
+    ``violation`` is what the tolerance is compared with, as of the last sweep. Where memberships
+    are sparse, H is a CSR array, and in a sweep over many items it is shown on the way, too:
+    ``rows`` says how many of its rows are done, H is that of the last complete sweep.
     """
 
     n_iter: int
     objective: float
-    H: Array
+    H: Any
     column: int | None = None
     violation: float = 1.0
+    rows: int | None = None
 
 
 Callback = Callable[[Sweep], Any]
@@ -54,9 +57,9 @@ class State:
 
     Attributes
     ----------
-    H : ndarray
-        Memberships, in the middle of a step perhaps.
-    complete : ndarray
+    H : ndarray, or the sparse `Memberships`
+        In the middle of a step perhaps.
+    complete : the same
         H after the last sweep or accepted restart.
     decreases : list of float
         By how much the objective fell in each sweep and accepted restart.
@@ -77,8 +80,8 @@ class State:
         After how many decreases the objective was computed anew, and what it was.
     """
 
-    H: Array
-    complete: Array
+    H: Any
+    complete: Any
     decreases: list[float] = field(default_factory=list)
     restarts: list[int] = field(default_factory=list)
     n_iter: int = 0
@@ -103,7 +106,7 @@ class Run:
     def __init__(
         self,
         loss: Loss,
-        H: Array,
+        H: Any,
         *,
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -137,7 +140,7 @@ class Run:
         """Return what the sums hold, None before the first step."""
         return None if self._sums is None else self._sums.state()
 
-    def complete(self) -> Array:
+    def complete(self) -> Any:
         """Run to the end and return H. Ctrl-C ends the run, and keeps the last complete step.
 
         A second Ctrl-C, which comes before this is done, is passed on.
@@ -168,9 +171,7 @@ class Run:
                 self.loss.tidy(state.complete)
         long = state.H.shape[1] * (self.loss.A.stored or self.loss.A.n**2 // 2) > LONG
         known = state.objective if at_once and long else None
-        self.history = self._history(
-            self.loss.objective(state.complete) if known is None else known
-        )
+        self.history = self._history(self._objective_at(state.complete) if known is None else known)
         self.mix = self.loss.mix(state.complete)
 
     def _history(self, end: float) -> Array:
@@ -194,8 +195,11 @@ class Run:
     def objective(self) -> float:
         """f(H): computed when first asked for, as it costs a product, then kept up to date."""
         if self.state.objective is None:
-            self.state.objective = self.loss.objective(self.state.H)
+            self.state.objective = self._objective_at(self.state.H)
         return self.state.objective
+
+    def _objective_at(self, H: Any) -> float:
+        return self.loss.objective(H)
 
     def _step(self) -> bool:
         """Make one sweep, or try one column; say whether anything was left to do."""
@@ -208,19 +212,14 @@ class Run:
         return self._begin_round()
 
     def _sweep(self) -> None:
-        state, loss = self.state, self.loss
-        if state.fresh % loss.refresh == 0:
-            loss.tidy(state.H)
-            self._refresh()
-        decrease, violation = loss.sweep(
-            state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps
-        )
+        state = self.state
+        decrease, violation = self._advance()
         with held():  # Ctrl-C finds the sweep either recorded or not begun
-            state.complete[:] = state.H
+            self._take(decrease)
             state.n_iter += 1
             state.fresh += 1
             self._record(decrease)
-        if loss.relative:
+        if self.loss.relative:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
@@ -228,6 +227,18 @@ class Run:
         self._report()
         if state.round < self.rounds:
             state.stalled = decrease <= STALL * self.objective
+
+    def _advance(self) -> Step:
+        """Make one sweep over H, and say what it did."""
+        state, loss = self.state, self.loss
+        if state.fresh % loss.refresh == 0:
+            loss.tidy(state.H)
+            self._refresh()
+        return loss.sweep(state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps)
+
+    def _take(self, decrease: float) -> None:
+        """Let what the sweep made of H be the last complete step."""
+        self.state.complete[:] = self.state.H
 
     def _refresh(self) -> None:
         self._sums = self.loss.sums(self.state.H)
@@ -284,7 +295,7 @@ class Run:
 
     def _audit(self) -> None:
         """Compute the objective anew, so that history need not believe what restarts claim."""
-        self.state.objective = self.loss.objective(self.state.H)
+        self.state.objective = self._objective_at(self.state.H)
         self.state.audits.append((len(self.state.decreases), self.state.objective))
 
     def _record(self, decrease: float) -> None:

@@ -8,13 +8,14 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.growing import grow
 from odsymnmf.engine.losses import Loss, make_loss
 from odsymnmf.engine.run import Run
+from odsymnmf.engine.sets import as_sets
 from odsymnmf.problem import Similarity, degrees, explained, weighted_product
 from odsymnmf.random_state import RandomSource
 from odsymnmf.signals import check
@@ -174,6 +175,17 @@ def _fit_of(name: str) -> Callable[[Loss, int, RandomSource], Array]:
     return start
 
 
+def of_sets(A: Similarity, r: int, sets: list[Array]) -> Array:
+    """Return in column l, for the items of set l, the root of their mean similarity."""
+    M = np.zeros((A.n, r), dtype=A.dtype)
+    for l, items in enumerate(sets):
+        M[items, l] = 1
+    inside = np.einsum("il,il->l", M, weighted_product(A, M)).astype(np.float64)
+    sizes = M.sum(axis=0, dtype=np.float64)
+    density = np.maximum(inside, 0.0) / np.maximum(sizes * (sizes - 1.0), 1.0)
+    return M * np.sqrt(density).astype(A.dtype)
+
+
 STARTS: dict[str, Callable[[Loss, int, RandomSource], Array]] = {
     "greedy": greedy,
     "spectral": spectral,
@@ -190,16 +202,19 @@ def start(loss: Loss, r: int, init: Any, rng: RandomSource) -> Array:
     if isinstance(init, str):
         if init not in STARTS:
             known = ", ".join(repr(name) for name in STARTS)
-            raise ValueError(f"init={init!r} is not known; use {known} or an array (n x r).")
+            raise ValueError(
+                f"init={init!r} is not known; use {known}, an array (n x r), labels or sets."
+            )
         H = STARTS[init](loss, r, rng)
     else:
-        H = given(loss.A, r, init)
+        sets = as_sets(init, loss.A.n, r)
+        H = given(loss.A, r, init) if sets is None else of_sets(loss.A, r, sets)
     return np.ascontiguousarray(np.minimum(H, np.asarray(loss.upper, dtype=H.dtype)))
 
 
 def given(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
     """Return a copy of H, checked, in the precision of A."""
-    H = np.asarray(H)
+    H = H.toarray() if sparse.issparse(H) and H.shape == (A.n, r) else np.asarray(H)
     if H.shape != (A.n, r):
         raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
     if H.dtype.kind not in "biuf":

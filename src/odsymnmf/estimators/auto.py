@@ -8,11 +8,37 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.choose import n_clusters
+from odsymnmf.engine.many.choice import STARTS, sparse_is_chosen
 from odsymnmf.options import whole_number
 from odsymnmf.problem import Outline, Similarity
 
 # Of the pairs inside clusters, so many are linked where groups are nearly complete.
 NEARLY_COMPLETE = 0.8
+
+
+def is_sparse(estimator: Any, A: Similarity) -> bool:
+    """Say whether memberships are kept by their non-zeros; ValueError if that is not possible."""
+    r, how, init = estimator.n_clusters, estimator.memberships, estimator.init
+    asked = how == "sparse" or (isinstance(init, str) and init in STARTS)
+    several = estimator.n_init > 1
+    if several and asked:
+        raise ValueError(
+            f"n_init={estimator.n_init}, but there are no random starts for sparse memberships; "
+            "use n_init=1."
+        )
+    columns: int | None = 1
+    if not isinstance(r, str | Sequence | np.ndarray):
+        columns = whole_number("n_clusters", r, 1)
+    elif asked and isinstance(r, str) and r == "auto":
+        columns = None
+    elif asked and not isinstance(r, str):
+        raise ValueError(
+            "sparse memberships are not compared for several numbers of clusters; use "
+            'n_clusters="auto" or one number.'
+        )
+    how = "full" if several and how == "auto" else how
+    options = {"loss": estimator.loss, "diagonal": estimator._diagonal, "init": init}
+    return sparse_is_chosen(how, A, columns, **options)
 
 
 def number_of_clusters(estimator: Any, A: Similarity) -> int:

@@ -51,6 +51,11 @@ class JudgingMixin:
         """
         check_is_fitted(self)
         H = self.membership_
+        if sparse.issparse(H):
+            raise ValueError(
+                "score compares new items with memberships in full, and these are sparse; compare "
+                'objective_, or fit with memberships="full".'
+            )
         if self._affinities.affinity == "precomputed":
             X = _without_own(X, len(H))
         X = self._validated(X, reset=False)

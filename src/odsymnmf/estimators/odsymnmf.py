@@ -3,12 +3,14 @@
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -18,14 +20,14 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from odsymnmf.arrays import Array, blocks
+from odsymnmf.arrays import blocks
 from odsymnmf.blas import one_thread
 from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
-from odsymnmf.estimators.auto import hint, number_of_clusters
+from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
 from odsymnmf.estimators.side_by_side import run_all
@@ -33,7 +35,9 @@ from odsymnmf.factorization import (
     Factorization,
     InterruptedWarning,
     LossName,
+    Memberships,
     factorize,
+    upper_bound,
     warn_interrupted,
     warn_unconverged,
 )
@@ -84,11 +88,10 @@ class ODSymNMF(
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of \
-            shape (n_samples, n_clusters), default="auto"
-        The first start. "auto" is "spectral" for squared errors of normalised similarities, else
-        as for `odsymnmf.factorize`. "greedy" is the paper's; "spectral" costs less where n is
-        large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
+    init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
+        The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
+        normalised similarities, else as there. "greedy" is the paper's; "spectral" costs less where
+        n is large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
         loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
@@ -106,6 +109,12 @@ class ODSymNMF(
         objective.
         None means 10 for the losses "l1" and "mixed" (it ends when a round changes nothing), else
         0.
+    memberships : {"auto", "sparse", "full"}, default="auto"
+        How H is stored, as for `odsymnmf.factorize`: "sparse" is for thousands of clusters, and
+        needs sparse similarities and one start. ``membership_`` is then a CSR array, and "auto"
+        means: for ``n_clusters`` as many as the start finds, for ``init`` "ego", for ``normalize``
+        None, for ``upper`` (squared errors) the root of the largest similarity. Labels are then
+        not settled, sweeps use one thread, and there are neither checkpoints nor `score`.
     normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with
@@ -221,6 +230,7 @@ class ODSymNMF(
         tol: float = 1e-4,
         upper: float | str | None = "auto",
         restarts: int | None = None,
+        memberships: Memberships = "auto",
         normalize: Literal["auto", "degree"] | None = "auto",
         zero_weight: float = 1.0,
         gamma: float | None = None,
@@ -241,6 +251,7 @@ class ODSymNMF(
         self.tol = tol
         self.upper = upper
         self.restarts = restarts
+        self.memberships = memberships
         self.normalize = normalize
         self.zero_weight = zero_weight
         self.gamma = gamma
@@ -277,27 +288,33 @@ class ODSymNMF(
         X = self._validated(X, reset=True)
         self._affinities = Affinities(self, X, weights_for(weights, names))
         raw, seen = self._affinities.similarity, self._affinities.seen
-        self.n_clusters_ = number_of_clusters(self, raw)
+        kept_sparse = is_sparse(self, raw)
+        r: Any = self.n_clusters if kept_sparse else number_of_clusters(self, raw)
         settings = decide(
             raw,
-            self.n_clusters_,
+            r,
             loss=self.loss,
             normalize=self.normalize,
             upper=self.upper,
             init=self.init,
             seen=seen,
+            sparse=kept_sparse,
         )
         A = self._affinities.normalized(settings)
+        if kept_sparse:  # the bound that the fit will use holds for new items, too
+            limit = upper_bound(A, settings.upper, self.loss, "sparse")
+            settings = replace(settings, upper=limit if limit < np.inf else None)
         self.settings_ = settings.as_dict()
         # Callbacks may ask a fit under way for new items.
         measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
         self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
         reconstruct = partial(self._fitted, raw=raw, settings=settings)
-        best, interrupted = self._best_of(A, settings, starts, reconstruct)
+        best, interrupted = self._best_of(A, r, settings, starts, reconstruct)
         for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
-        self.settings_ |= hint(raw, seen, self.loss, self.labels_)
+        if not kept_sparse:
+            self.settings_ |= hint(raw, seen, self.loss, self.labels_)
         self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective
@@ -312,7 +329,7 @@ class ODSymNMF(
         starts.end()
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.
 
         Parameters
@@ -324,11 +341,11 @@ class ODSymNMF(
 
         Returns
         -------
-        membership : ndarray of shape (n_samples, n_clusters)
+        membership : ndarray or scipy.sparse.csr_array of shape (n_samples, n_clusters)
         """
         return self.fit(X).membership_
 
-    def predict_membership(self, X: Any) -> Array:
+    def predict_membership(self, X: Any) -> Any:
         """Find memberships of new items, with those of the fitted items held fixed.
 
         Row x minimises sum_j |S_j - x . h_j|^p over 0 <= x <= upper, where S_j is the similarity
@@ -347,21 +364,25 @@ class ODSymNMF(
 
         Returns
         -------
-        membership : ndarray of shape (n_new, n_clusters)
+        membership : ndarray or scipy.sparse.csr_array of shape (n_new, n_clusters)
+            Sparse where ``membership_`` is; then a membership has its price here, too.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        H, solve = (
-            self.membership_,
-            partial(
-                solve_rows,
-                scales=self._scales,
-                upper=bound(self.settings_["upper"]),
-                zero_weight=self.zero_weight,
-            ),
+        H = self.membership_
+        kept_sparse = sparse.issparse(H)
+        if kept_sparse:  # Numba, which takes time to import
+            from odsymnmf.engine.many.new_items import solve_sparse_rows
+        solve = partial(
+            solve_sparse_rows if kept_sparse else solve_rows,
+            H=H,
+            scales=self._scales,
+            upper=bound(self.settings_["upper"]),
+            zero_weight=self.zero_weight,
         )
-        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(H)))
-        return np.concatenate([solve(self._affinities.to_fitted(X[b]), H) for b in pieces])
+        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // H.shape[0]))
+        found = [solve(self._affinities.to_fitted(X[b])) for b in pieces]
+        return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Find the clusters of new items: the largest entry of `predict_membership`.
@@ -469,7 +490,7 @@ class ODSymNMF(
         return X
 
     def _best_of(
-        self, A: Similarity, settings: Settings, starts: Starts, reconstruct: Any
+        self, A: Similarity, r: Any, settings: Settings, starts: Starts, reconstruct: Any
     ) -> tuple[Factorization, bool]:
         """Run all starts; of those with the lowest objective, return the first.
 
@@ -500,7 +521,7 @@ class ODSymNMF(
                 with starts.watch(start, reconstruct) as after:
                     f = factorize(
                         A,
-                        self.n_clusters_,
+                        r,
                         loss=self.loss,
                         l1_ratio=self.l1_ratio,
                         init=inits[start],
@@ -509,6 +530,7 @@ class ODSymNMF(
                         tol=self.tol,
                         upper=settings.upper,
                         restarts=self.restarts,
+                        memberships="sparse" if settings.sparse else "full",
                         n_jobs=each,
                         random_state=seeds[start],
                         callback=callback,
@@ -544,8 +566,14 @@ class ODSymNMF(
             return None
         return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
 
-    def _fitted(self, H: Array, raw: Similarity, settings: Settings) -> dict[str, Any]:
+    def _fitted(self, H: Any, raw: Similarity, settings: Settings) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""
-        H = np.ascontiguousarray(H[:, canonical_order(H)])
+        H = H[:, canonical_order(H)]
+        H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
         found = settled_labels(H, raw) if settings.settled else labels(H)
-        return {"membership_": H, "labels_": found, "n_unassigned_": int((found < 0).sum())}
+        return {
+            "membership_": H,
+            "labels_": found,
+            "n_clusters_": int(H.shape[1]),
+            "n_unassigned_": int((found < 0).sum()),
+        }

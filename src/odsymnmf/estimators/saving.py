@@ -87,7 +87,7 @@ def _parameters(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             'hold; compute the similarities first, and fit them with affinity="precomputed".'
         )
     if not isinstance(plain["init"], str):
-        arrays["init"] = np.asarray(plain.pop("init"))
+        arrays["init"] = _start(plain.pop("init"))
     if not isinstance(plain["random_state"], int | np.integer | None):
         plain["random_state"] = None  # a generator has moved on since: it would seed another fit
     for name, value in plain.items():
@@ -96,6 +96,22 @@ def _parameters(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         elif isinstance(value, Path):
             plain[name] = str(value)
     return plain, arrays
+
+
+def _start(init: Any) -> Any:
+    """Return a start that was given, as an array."""
+    if sparse.issparse(init):
+        return sparse.csr_array(init)
+    try:
+        array = np.asarray(init)
+    except ValueError:  # lists of different lengths
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            'init is a list of sets, which cannot be saved; model.set_params(init="auto") lets '
+            "go of it, and changes nothing else."
+        )
+    return array
 
 
 def load(path: str | Path) -> Any:

@@ -32,11 +32,10 @@ class SymNMF(ODSymNMF):
         - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
-    init : {"auto", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed"} or array of \
-            shape (n_samples, n_clusters), default="auto"
-        The first start. "auto" is "spectral" for squared errors of normalised similarities, else
-        as for `odsymnmf.factorize`. "greedy" is the paper's; "spectral" costs less where n is
-        large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
+    init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
+        The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
+        normalised similarities, else as there. "greedy" is the paper's; "spectral" costs less where
+        n is large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
         loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is

@@ -23,20 +23,6 @@ class Links(NamedTuple):
     data: Any
 
 
-class Exceptions(NamedTuple):
-    """Pairs with a weight of their own, w_kj = background + v_kj; ``indptr`` is empty if none.
-
-    A symmetric CSR pattern with sorted indices and no diagonal. ``value`` is A_kj, zero where
-    A stores nothing; it must be finite, also where the weight is zero.
-    """
-
-    background: float
-    indptr: Any
-    indices: Any
-    v: Any
-    value: Any
-
-
 class Rows(NamedTuple):
     """H as a log of rows: row i is the part ``span[i, 0]`` to ``span[i, 1]``, sorted by column.
 

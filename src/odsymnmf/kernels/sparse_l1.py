@@ -51,7 +51,7 @@ def _entry(x, half, reach, m, a, weight, value, rho, points, weights, picked):
 
 
 @allocating
-def _sum_of_others(k, l, H, E, found, weighted):
+def _sum_of_others(k, l, H, w0, E, found, weighted):
     """Return sum_{i != k} H_il, or with the weights w_ik, in the order of the items."""
     m = items_of(l, H, found)
     if m > len(found):
@@ -64,7 +64,7 @@ def _sum_of_others(k, l, H, E, found, weighted):
         i = H.owner[s]
         if i != k:
             if weighted:
-                w = E.background + weight_of(i, begin, end, E.indices, E.v)
+                w = w0 + weight_of(i, begin, end, E.indices, E.v)
                 total += w * H.value[s]
             else:
                 total += H.value[s]
@@ -72,7 +72,7 @@ def _sum_of_others(k, l, H, E, found, weighted):
 
 
 @allocating
-def rows(items, position, A, E, H, W, held, peak, reach, moved, out, upper, cap, put):
+def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, cap, put):
     """Solve the rows of the items, as far as there is room for the answers in ``out``.
 
     ``out`` is a `Rows`; its log gets the rows, ``out.span[p]`` says where that of ``items[p]``
@@ -86,7 +86,7 @@ def rows(items, position, A, E, H, W, held, peak, reach, moved, out, upper, cap,
     r = len(W)
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    w0, weighted = E.background, len(E.indptr) > 0
+    weighted = len(E.indptr) > 0
     longest = 0
     for k in items:
         longest = max(longest, indptr[k + 1] - indptr[k])
@@ -158,10 +158,10 @@ def rows(items, position, A, E, H, W, held, peak, reach, moved, out, upper, cap,
             total, most = W[l], peak[l]
             if moved[l] < position + p - 1 and total < CANCELLED * most:
                 # Full storage sees every column at every row: the next one has put this right.
-                total = most = _sum_of_others(-1, l, H, E, found, False)
+                total = most = _sum_of_others(-1, l, H, w0, E, found, False)
             others = total - own
             if others < CANCELLED * most:
-                others = most = _sum_of_others(k, l, H, E, found, False)
+                others = most = _sum_of_others(k, l, H, w0, E, found, False)
                 total = others + own
             if put:
                 W[l], peak[l] = total, most
@@ -169,7 +169,7 @@ def rows(items, position, A, E, H, W, held, peak, reach, moved, out, upper, cap,
             if weighted:
                 T[c] += extra[c]
                 if T[c] < CANCELLED * (w0 * others + gross[c]):
-                    T[c] = _sum_of_others(k, l, H, E, found, True)
+                    T[c] = _sum_of_others(k, l, H, w0, E, found, True)
             half[c] = 0.5 * T[c] * (1.0 + TIE)
             if c < mine:
                 kept[c] = c

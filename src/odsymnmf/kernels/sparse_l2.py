@@ -42,7 +42,7 @@ def _fewer(mine, found, cap, kept, g, a, score, points, ones):
 
 
 @allocating
-def _exact_row(k, l, m, H, E, pos, G):
+def _exact_row(k, l, m, H, w0, E, pos, G):
     """Set G_c = sum_{j != k} w_kj H_jl H_jt for the candidates c, t = their columns."""
     for c in range(m):
         G[c] = 0.0
@@ -53,7 +53,7 @@ def _exact_row(k, l, m, H, E, pos, G):
     while s >= 0:
         i = H.owner[s]
         if i != k and H.span[i, 0] <= s < H.span[i, 1]:
-            w = E.background + weight_of(i, begin, end, E.indices, E.v)
+            w = w0 + weight_of(i, begin, end, E.indices, E.v)
             for b in range(H.span[i, 0], H.span[i, 1]):
                 c = pos[H.column[b]]
                 if c >= 0:
@@ -76,7 +76,7 @@ def _put_sums(count, support, columns, x, own, D):
 
 
 @allocating
-def rows(items, A, E, H, D, out, price, share, upper, cap, put):
+def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
     """Solve the rows of the items, as far as there is room for the answers in ``out`` and D.
 
     ``out`` is a `Rows`; its log gets the rows, ``out.span[p]`` says where that of ``items[p]``
@@ -92,7 +92,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value, lines = H.span, H.column, H.value, H.lines
     side, keys, values, diagonal, peak = D.side, D.key, D.value, D.diagonal, D.peak
-    w0, weighted = E.background, len(E.indptr) > 0
+    weighted = len(E.indptr) > 0
     pos = np.full(r, -1, dtype=np.int32)
     roots = np.sqrt(peak)
     # by candidate, in the order met
@@ -219,7 +219,7 @@ def rows(items, A, E, H, D, out, price, share, upper, cap, put):
                 G = np.empty((int(cancelled), int(m)))
             for c in range(m):
                 if exact[c] >= 0:
-                    _exact_row(k, columns[c], m, H, E, pos, G[exact[c]])
+                    _exact_row(k, columns[c], m, H, w0, E, pos, G[exact[c]])
                     a[c] = G[exact[c], c]
                     root[c] = np.sqrt(a[c])
         for c in range(m):

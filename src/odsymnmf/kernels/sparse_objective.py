@@ -14,7 +14,7 @@ def _dot(x, i, indptr, column, value):
 
 
 @allocating
-def stored_terms(A, E, indptr, column, value, r, absolute):
+def stored_terms(A, w0, E, indptr, column, value, r, absolute):
     """Return what the stored pairs add to the sum over all pairs of (h_i . h_j)^p, and exceptions.
 
     With p_ij = h_i . h_j that is w0 sum over stored pairs of (A_ij - p_ij)^2 - p_ij^2 for l2 and
@@ -33,11 +33,11 @@ def stored_terms(A, E, indptr, column, value, r, absolute):
                 total += abs(w - p) - p if absolute else w * (w - 2.0 * p)
         if len(E.indptr) > 0:
             for j in range(E.indptr[k], E.indptr[k + 1]):
-                rest = E.value[j] - _dot(x, E.indices[j], indptr, column, value)
+                rest = E.a[j] - _dot(x, E.indices[j], indptr, column, value)
                 exceptions += E.v[j] * (abs(rest) if absolute else rest * rest)
         for s in range(indptr[k], indptr[k + 1]):
             x[column[s]] = 0.0
-    return E.background * total + exceptions
+    return w0 * total + exceptions
 
 
 @allocating

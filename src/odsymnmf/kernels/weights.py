@@ -12,7 +12,12 @@ from odsymnmf.kernels.compile import kernel, part
 
 
 class Exceptions(NamedTuple):
-    """The pairs that do not have the background weight w0; v = w - w0, a the similarity."""
+    """The pairs that do not have the background weight w0; v = w - w0, a the similarity.
+
+    A symmetric CSR pattern with sorted indices and no diagonal; a is finite, zero where A stores
+    nothing. Kernels for full storage take None if there are none, those for sparse memberships
+    arrays of length zero: they are compiled once for both.
+    """
 
     indptr: Any
     indices: Any

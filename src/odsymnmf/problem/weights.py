@@ -183,6 +183,24 @@ def looked_up(where: Any, A: Any, missing: float) -> Array:
     return np.where(stored[place] == asked, A.data[place].astype(np.float64), missing)
 
 
+def reordered_weights(weights: Weights, order: Array) -> Weights:
+    """Return the weights of the items in another order: row p is that of item ``order[p]``."""
+    P = weights.pattern
+    if P is None:
+        return weights
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    # Numbers in place of the values: they say where those of a pair were.
+    Q = sparse.csr_array((np.arange(P.nnz), P.indices, P.indptr), shape=P.shape)[order]
+    Q = sparse.csr_array((Q.data, inverse[Q.indices], Q.indptr), shape=P.shape).sorted_indices()
+    assert weights.values is not None
+    return Weights(
+        weights.background,
+        sparse.csr_array((P.data[Q.data], Q.indices, Q.indptr), shape=P.shape),
+        weights.values[Q.data],
+    )
+
+
 def scaled_weights(weights: Weights, s: Array) -> Weights:
     """Return the weights of the similarities s_i A_ij s_j: the same, with other values."""
     P = weights.pattern

@@ -1,18 +1,19 @@
 """From similarities to as many overlapping clusters as they have."""
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.many import starts
 from odsymnmf.engine.many.memberships import Memberships, column_sets
 from odsymnmf.engine.many.merging import merge_sets
 from odsymnmf.engine.many.sweep import SHARE, Progress, SparseL1, SparseL2
 from odsymnmf.kernels.sparse_arrays import Links
 
-Array = NDArray[Any]
+SparseFit = SparseL1 | SparseL2
 
 # Sweeps before the columns are merged, and after.
 BEFORE, AFTER = 3, 7
@@ -69,25 +70,50 @@ def find(
     A = starts.reordered(A, order)
     M = Memberships(H[order])
 
-    def sweep(M: Memberships, count: int) -> None:
-        fit: SparseL1 | SparseL2 = SparseL1(A, M, upper=bound)
-        if loss == "l2":
-            fit = SparseL2(A, M, upper=bound, share=share)
-        for _ in range(count):
-            fit.sweep(progress)
+    def make(M: Memberships) -> SparseFit:
+        if loss == "l1":
+            return SparseL1(A, M, upper=bound)
+        return SparseL2(A, M, upper=bound, share=share)
 
-    for _ in range(MERGERS if merge else 0):
-        sweep(M, BEFORE)
-        parts = column_sets(M.csr(), FRACTION, 2)
-        whole = merge_sets(A, parts)
-        M = Memberships(starts.memberships_of(A, whole))
-        if len(whole) >= SETTLED * len(parts):
-            break
-    sweep(M, after if merge else BEFORE + after)
+    if merge:
+        M = merged(A, M, make, progress)
+    fit = make(M)
+    for _ in range(after if merge else BEFORE + after):
+        fit.sweep(progress)
     M.drop_empty()
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     return M.csr()[inverse]
+
+
+def merged(
+    A: Links,
+    M: Memberships,
+    make: Callable[[Memberships], SparseFit],
+    progress: Progress | None = None,
+) -> Memberships:
+    """Return memberships in which parts of one group are put together, after a few sweeps.
+
+    Parameters
+    ----------
+    A : Links
+    M : Memberships
+        Changed by the sweeps.
+    make : callable
+        Makes the fit whose sweeps these are.
+    progress : callable, optional
+        As for `find`.
+    """
+    for _ in range(MERGERS):
+        fit = make(M)
+        for _ in range(BEFORE):
+            fit.sweep(progress)
+        parts = column_sets(M.csr(), FRACTION, 2)
+        whole = merge_sets(A, parts)
+        M = Memberships(starts.memberships_of(A, whole), M.dtype)
+        if len(whole) >= SETTLED * len(parts):
+            break
+    return M
 
 
 def natural_bound(A: Links) -> float:

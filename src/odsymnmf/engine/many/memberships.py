@@ -8,13 +8,12 @@ nothing is ever moved while a sweep reads it.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_rows
 from odsymnmf.kernels.sparse_arrays import Rows
-
-Array = NDArray[Any]
+from odsymnmf.members import as_members
 
 
 def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
@@ -90,6 +89,16 @@ class Memberships:
         indices, data = np.empty(self.nnz, dtype=np.int32), np.empty(self.nnz, dtype=self.dtype)
         sparse_rows.read_log(self.rows, indptr, indices, data)
         return sparse.csr_array((data, indices, indptr), shape=(self.n, self.r))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.r
+
+    def copy(self) -> "Memberships":
+        """Return H as it is now. The log is shared: nobody does more than append to it."""
+        other = Memberships.__new__(Memberships)
+        other.dtype, other.rows = self.dtype, self.rows._replace(span=self.rows.span.copy())
+        return other
 
     def compact(self) -> None:
         """Forget the rows that have been replaced."""
@@ -170,10 +179,9 @@ class Memberships:
         return gone
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
-        self.rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
-        sparse_rows.fill_log(
-            H.indptr.astype(np.int64), H.indices.astype(np.int32), H.data, self.rows
-        )
+        rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
+        sparse_rows.fill_log(H.indptr.astype(np.int64), H.indices.astype(np.int32), H.data, rows)
+        self.rows = rows  # only now: Ctrl-C before leaves the old ones
 
 
 def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> list[Array]:
@@ -189,16 +197,8 @@ def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> l
     >>> [items.tolist() for items in column_sets(H)]
     [[0, 1], [2]]
     """
-    largest = np.zeros(H.shape[1])
-    np.maximum.at(largest, H.indices, H.data)
-    strong = (H.data >= fraction * largest[H.indices]) & (H.data > 0)
-    items = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))[strong]
-    columns = H.indices[strong]
-    order = np.argsort(columns, kind="stable")
-    if len(order) == 0:
-        return []
-    sets = np.split(items[order], np.flatnonzero(np.diff(columns[order])) + 1)
-    return [s for s in sets if len(s) >= least]
+    sets = as_members(H).column_sets(fraction) if H.shape[1] else []
+    return [np.sort(items) for items in sets if len(items) >= least]
 
 
 def _heavier(first: Array, second: Array, norms: Array) -> Array:

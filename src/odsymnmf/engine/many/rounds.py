@@ -47,7 +47,7 @@ def _solved(fit: SparseL2, items: Array) -> tuple[Rows, float, float]:
     most = np.maximum(span[:, 1] - span[:, 0], min(cap, r))
     out = empty_log(len(items), 0, int(most.sum()) + 1, fit.H.dtype)
     _, _, decrease, _, violation, _ = sparse_l2.rows(
-        items, fit.A, fit.E, fit.H.rows, fit.D, out,
+        items, fit.A, fit.w0, fit.E, fit.H.rows, fit.D, out,
         fit.price, fit.share, fit.upper, cap, False,
     )  # fmt: skip
     return out, float(decrease), float(violation)

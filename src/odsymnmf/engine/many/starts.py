@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_starts
 from odsymnmf.kernels.sparse_arrays import Links
-
-Array = NDArray[Any]
 
 # An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego
 # network says nothing about groups. Hubs join in the first sweep.
@@ -67,48 +65,6 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
     return [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []
 
 
-def sets_from_labels(labels: Any) -> list[Array]:
-    """Return the items of each label, in the order of the labels; negative ones are in no set.
-
-    Examples
-    --------
-    >>> from odsymnmf.engine.many.starts import sets_from_labels
-    >>> [items.tolist() for items in sets_from_labels([1, 0, -1, 1])]
-    [[1], [0, 3]]
-    """
-    labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.dtype.kind not in "iu":
-        raise ValueError(
-            f"labels must be one whole number per item, not {labels.dtype} of shape {labels.shape}."
-        )
-    order = np.argsort(labels, kind="stable")
-    order = order[labels[order] >= 0]
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
-
-
-def leiden_sets(A: Links, resolution: float | None = None, seed: int = 0) -> list[Array]:
-    """Return the sets of igraph's Leiden: modularity, or constant Potts with a resolution."""
-    import random
-
-    graph, weights = _igraph(A)
-    options: dict[str, Any] = {"objective_function": "modularity"}
-    if resolution is not None:
-        options = {"objective_function": "CPM", "resolution": resolution}
-    _seeded(random.Random(seed))
-    found = graph.community_leiden(weights=weights, n_iterations=2, **options)
-    return sets_from_labels(np.array(found.membership, dtype=np.intp))
-
-
-def label_propagation_sets(A: Links, seed: int = 0) -> list[Array]:
-    """Return the sets of igraph's label propagation."""
-    import random
-
-    graph, weights = _igraph(A)
-    _seeded(random.Random(seed))
-    found = graph.community_label_propagation(weights=weights)
-    return sets_from_labels(np.array(found.membership, dtype=np.intp))
-
-
 def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
     """Return H with, in column l, the root of the density of set l for its items.
 
@@ -124,7 +80,7 @@ def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
     [[1.0, 0.0], [1.0, 0.58], [0.0, 0.58]]
     """
     n = len(A.indptr) - 1
-    M = incidence(n, [_checked(s, n, c) for c, s in enumerate(sets)])
+    M = incidence(n, [np.asarray(s, dtype=np.int64) for s in sets])
     sizes = np.bincount(M.indices, minlength=len(sets))
     inside = np.zeros(len(sets))
     sparse_starts.inside_sums(A, M.indptr, M.indices, inside)
@@ -164,18 +120,6 @@ def reordered(A: Links, order: Array) -> Links:
     M = sparse.csr_array((A.data, A.indices, A.indptr), shape=(n, n))[order]
     M = sparse.csr_array((M.data, inverse[M.indices], M.indptr), shape=(n, n)).sorted_indices()
     return Links(M.indptr.astype(np.int64), M.indices.astype(np.int32, copy=False), M.data)
-
-
-def _checked(items: Any, n: int, number: int) -> Array:
-    found = np.unique(np.asarray(items))
-    if found.size == 0:
-        return found.astype(np.int64)
-    if found.dtype.kind not in "iu":
-        raise ValueError(f"set {number} must hold whole numbers, not {found.dtype}.")
-    if found[0] < 0 or found[-1] >= n:
-        bad = found[0] if found[0] < 0 else found[-1]
-        raise ValueError(f"set {number} holds item {bad}, but items go from 0 to {n - 1}.")
-    return found.astype(np.int64)
 
 
 def _linked(A: Links, stay: Array) -> Links:
@@ -219,23 +163,3 @@ def _by_gain(A: Links) -> Array:
     worth = inside**3 / np.maximum(size * (size - 1.0) * touched, 1.0)
     order = np.argsort(-worth, kind="stable")
     return order[degree[order] > 0]
-
-
-def _igraph(A: Links) -> tuple[Any, list[float]]:
-    try:
-        import igraph
-    except ImportError as error:
-        raise ImportError(
-            "This start needs igraph, which is not installed. Install it with: pip install igraph"
-        ) from error
-    rows = np.repeat(np.arange(len(A.indptr) - 1), np.diff(A.indptr))
-    once = (rows < A.indices) & (A.data > 0)
-    edges = np.column_stack([rows[once], A.indices[once]])
-    return igraph.Graph(n=len(A.indptr) - 1, edges=edges), A.data[once].tolist()
-
-
-def _seeded(generator: Any) -> None:
-    """Have igraph draw from this generator: it has none of its own to pass on."""
-    import igraph
-
-    igraph.set_random_number_generator(generator)

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from scipy import sparse
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import FULL_SIDE, gram, with_room
 from odsymnmf.kernels import sparse_l1, sparse_l2, sparse_objective
-from odsymnmf.kernels.sparse_arrays import Exceptions, Links
+from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.kernels.weights import Exceptions
+from odsymnmf.problem.weights import ORDINARY, Weights
 
 Array = NDArray[Any]
 Progress = Callable[[int], None]
@@ -25,8 +27,8 @@ BLOCK = 2**14
 SHARE = 0.05
 # Most candidates a row: an item is in few clusters, but a hub's neighbours are in many.
 CAP = 64
-# D and the prices are made anew every so many sweeps, and once early: the first two sweeps change
-# most of H.
+# D is made anew every so many sweeps, and once early: the first two sweeps change most of H. That
+# is when prices are set anew, too; then they stay, or there would be no end to the sweeps.
 REFRESH, EARLY = 10, 2
 
 
@@ -54,34 +56,16 @@ def links(A: Any) -> Links:
     return Links(A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), data)
 
 
-def exceptions(A: Links, background: float = 1.0, weights: Any = None) -> Exceptions:
-    """Return the pairs whose weight is not the background's.
+def exceptions(weights: Weights) -> Exceptions:
+    """Return the exceptions as sparse kernels take them: arrays of length zero if there are none.
 
-    Parameters
-    ----------
-    A : Links
-    background : float
-        The weight w0 of all pairs but the exceptions.
-    weights : scipy sparse array of shape (n, n), optional
-        Its stored entries, zeros included, are the weights w_ij of the exceptions.
+    Of the same types whatever the weights, so that kernels are compiled once.
     """
-    none = np.empty(0, dtype=np.int64)
-    if weights is None:
-        return Exceptions(float(background), none, none.astype(np.int32), np.empty(0), np.empty(0))
-    W = links(weights)
-    value = np.zeros(len(W.indices))
-    ours, theirs = _keys(W), _keys(A)
-    at = np.minimum(np.searchsorted(theirs, ours), max(len(theirs) - 1, 0))
-    if len(theirs):
-        same = theirs[at] == ours
-        value[same] = A.data[at[same]]
-    return Exceptions(float(background), W.indptr, W.indices, W.data - float(background), value)
-
-
-def _keys(M: Links) -> Array:
-    """Return a number for each stored pair; they rise from one to the next."""
-    n = len(M.indptr) - 1
-    return np.repeat(np.arange(n), np.diff(M.indptr)) * n + M.indices
+    E = weights.exceptions
+    if E is None:
+        none = np.empty(0, dtype=np.int64)
+        return Exceptions(none, none.astype(np.int32), np.empty(0), np.empty(0))
+    return Exceptions(E.indptr.astype(np.int64), E.indices.astype(np.int32, copy=False), E.v, E.a)
 
 
 class SparseL2:
@@ -92,45 +76,54 @@ class SparseL2:
     A : Links
     H : Memberships
         Changed in place.
-    E : Exceptions, optional
+    weights : Weights
+        What pairs weigh.
     upper : float
     share : float
         The price p_k of a membership of item k, as a share of what the best column alone would
-        gain for k. It is set in the sweep that follows a refresh of D, and then fixed. 0: no price,
+        gain for k. It is set in the first sweep, anew in the third, and then fixed. 0: no price,
         the answer of full storage.
     cap : int or None
         Most columns to consider for one item, its own aside.
     """
 
+    # Whether the violation of a sweep is to be compared with that of the first.
+    relative: ClassVar[bool] = True
+
     def __init__(
         self,
         A: Links,
         H: Memberships,
-        E: Exceptions | None = None,
+        weights: Weights = ORDINARY,
         *,
         upper: float = np.inf,
         share: float = SHARE,
         cap: int | None = CAP,
         full_side: int = FULL_SIDE,
     ):
-        self.A, self.H, self.E = A, H, E or exceptions(A)
+        self.A, self.H = A, H
+        self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.share, self.cap, self.full_side = upper, share, cap, full_side
         self.price = np.full(H.n, -1.0 if share > 0 else 0.0)
         self._sweeps, self._worn = 0, False
 
-    def objective(self) -> float:
-        """f(H), without its price."""
-        H = self.H.csr()
+    def objective(self, M: Memberships | None = None) -> float:
+        """f(H), without its price; or that of other memberships."""
+        H = (M or self.H).csr()
         _, squares = gram(H, self.full_side)
         rest = sparse_objective.stored_terms(
-            self.A, self.E, H.indptr, H.indices, H.data, self.H.r, False
+            self.A, self.w0, self.E, H.indptr, H.indices, H.data, H.shape[1], False
         )
-        return max(0.0, self.E.background * squares + float(rest))
+        return max(0.0, self.w0 * squares + float(rest))
 
-    def priced_objective(self) -> float:
+    def priced_objective(self, M: Memberships | None = None) -> float:
         """f(H) + sum_k p_k |h_k|_0, with the prices of the last sweep."""
-        span = self.H.rows.span
-        return self.objective() + float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
+        span = (M or self.H).rows.span
+        return self.objective(M) + float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
+
+    def tidy(self, M: Memberships) -> None:
+        """Clear columns with one entry, balance those with two."""
+        M.tidy()
 
     def refresh(self, prices: bool = True) -> None:
         """Compute D anew, and have the prices set anew by the next sweep."""
@@ -143,10 +136,8 @@ class SparseL2:
         regular = self._sweeps % REFRESH == 0
         if regular:
             self.H.tidy()
-        if regular or self._sweeps == EARLY:
-            self.refresh()
-        elif self._worn:
-            self.refresh(prices=False)
+        if regular or self._sweeps == EARLY or self._worn:
+            self.refresh(prices=self._sweeps in (0, EARLY))
         self._sweeps += 1
         np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
         decrease = priced = violation = 0.0
@@ -155,7 +146,7 @@ class SparseL2:
         while done < n:
             items = np.arange(done, min(done + BLOCK, n))
             rows, need, *sums, again = sparse_l2.rows(
-                items, self.A, self.E, self.H.rows, self.D, self.H.rows,
+                items, self.A, self.w0, self.E, self.H.rows, self.D, self.H.rows,
                 self.price, self.share, self.upper, cap, True,
             )  # fmt: skip
             decrease, priced, violation = (
@@ -169,7 +160,13 @@ class SparseL2:
                 progress(done)
         self.H.compact()
         self._worn = anew > self.H.r  # many columns have shrunk: D has lost digits
-        return Swept(decrease, priced, violation)
+        return Swept(decrease, priced, violation if violation > self._rounding() else 0.0)
+
+    def _rounding(self) -> float:
+        """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
+        H = self.H.csr()
+        total = H.sum(axis=0, dtype=np.float64) @ (H.T @ H.sum(axis=1, dtype=np.float64))
+        return 16.0 * float(np.finfo(self.H.dtype).eps * total)
 
     def _make_room(self, entries: int) -> None:
         self.H.reserve(entries)
@@ -182,28 +179,42 @@ class SparseL1:
     Parameters are those of `SparseL2`; there is no price: l1 is sparse by itself.
     """
 
+    relative: ClassVar[bool] = False
+
     def __init__(
         self,
         A: Links,
         H: Memberships,
-        E: Exceptions | None = None,
+        weights: Weights = ORDINARY,
         *,
         upper: float = np.inf,
         cap: int | None = CAP,
     ):
-        self.A, self.H, self.E = A, H, E or exceptions(A)
+        self.A, self.H = A, H
+        self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.cap = upper, cap
 
-    def objective(self) -> float:
+    def priced_objective(self, M: Memberships | None = None) -> float:
+        """f(H): l1 has no price."""
+        return self.objective(M)
+
+    def objective(self, M: Memberships | None = None) -> float:
         """f(H), at the cost of the stored pairs and the memberships."""
-        H = self.H.csr()
-        args = (H.indptr, H.indices, H.data, self.H.r)
+        H = (M or self.H).csr()
+        args = (H.indptr, H.indices, H.data, H.shape[1])
         products = sparse_objective.all_products(*args)
-        rest = sparse_objective.stored_terms(self.A, self.E, *args, True)
-        return max(0.0, self.E.background * float(products) + float(rest))
+        rest = sparse_objective.stored_terms(self.A, self.w0, self.E, *args, True)
+        return max(0.0, self.w0 * float(products) + float(rest))
+
+    def tidy(self, M: Memberships) -> None:
+        """Clear columns with one entry, balance those with two."""
+        M.tidy()
 
     def sweep(self, progress: Progress | None = None) -> Swept:
-        """Update every row of H once; the violation is the largest change of an entry."""
+        """Update every row of H once.
+
+        The violation is the largest change of an entry, relative to the largest entry.
+        """
         self.H.tidy()
         span, r = self.H.rows.span, self.H.r
         W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
@@ -213,7 +224,7 @@ class SparseL1:
         while done < n:
             items = np.arange(done, min(done + BLOCK, n))
             rows, need, fallen, largest = sparse_l1.rows(
-                items, done, self.A, self.E, self.H.rows, *state, self.H.rows,
+                items, done, self.A, self.w0, self.E, self.H.rows, *state, self.H.rows,
                 self.upper, r if self.cap is None else self.cap, True,
             )  # fmt: skip
             decrease, violation = decrease + float(fallen), max(violation, float(largest))
@@ -223,4 +234,5 @@ class SparseL1:
             elif progress is not None:
                 progress(done)
         self.H.compact()
-        return Swept(decrease, decrease, violation)
+        top = float(self.H.csr().data.max(initial=0.0))
+        return Swept(decrease, decrease, violation / top if top > 0 else violation)

@@ -1,4 +1,4 @@
-"""Memberships as pictures need them: who is in which cluster, and how strongly."""
+"""Memberships by their non-zeros: who is in which cluster, and how strongly."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,6 +49,13 @@ class Members:
         return peak
 
     @cached_property
+    def column_peak(self) -> Array:
+        """The largest membership in every cluster, max_i H_il."""
+        peak = np.zeros(self.r)
+        np.maximum.at(peak, self.H.indices, self.H.data)
+        return peak
+
+    @cached_property
     def label(self) -> NDArray[np.intp]:
         """The cluster as given, or of the largest membership, the first of equals; -1: none."""
         if self.given is not None:
@@ -58,6 +65,18 @@ class Members:
         largest = np.flatnonzero(self.H.data == self.peak[self.rows])[::-1]
         label[self.rows[largest]] = self.H.indices[largest]
         return label
+
+    @cached_property
+    def canonical_order(self) -> NDArray[np.intp]:
+        """The columns by their total, of equals by their first strong item."""
+        data, columns = self.H.data, self.H.indices
+        totals = np.bincount(columns, weights=data.astype(np.float64), minlength=self.r)
+        top = totals.max(initial=0.0)
+        digits = np.round(totals / top, 6) if top > 0 else totals
+        strong = np.flatnonzero(data >= 0.5 * self.column_peak[columns])[::-1]
+        first = np.zeros(self.r, dtype=np.intp)
+        first[columns[strong]] = self.rows[strong]  # backwards: the first is written last
+        return np.lexsort((first, -digits))
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
@@ -121,15 +140,27 @@ class Members:
 
         What `odsymnmf.memberships.overlapping_sets` returns.
         """
+        return self.sets_of(self.strength >= least)
+
+    def row_sets(self, share: float = 0.5) -> list[NDArray[np.intp]]:
+        """Return the items of every cluster with H_il >= share max_t H_it, the strongest first."""
+        return self.sets_of(self.H.data >= share * self.peak[self.rows])
+
+    def column_sets(self, share: float = 0.2) -> list[NDArray[np.intp]]:
+        """Return the items of every cluster with H_il >= share max_j H_jl, the strongest first."""
+        return self.sets_of(self.H.data >= share * self.column_peak[self.H.indices])
+
+    def sets_of(self, belongs: Array) -> list[NDArray[np.intp]]:
+        """Return the items of every cluster whose entries are marked, the strongest first."""
         data, columns = self.H.data, self.H.indices
-        held = np.flatnonzero(self.strength >= least)
+        held = np.flatnonzero(belongs)
         held = held[np.lexsort((self.rows[held], -data[held], columns[held]))]
         ends = np.cumsum(np.bincount(columns[held], minlength=self.r))
         return np.split(self.rows[held], ends[:-1])
 
 
 def as_members(H: Any, n: int | None = None, labels: Any = None) -> Members:
-    """Return memberships to draw, once they are sure to be those of (n) items, labelled so."""
+    """Return memberships by their non-zeros, once they are sure to be those of (n) items."""
     if isinstance(H, Members):
         members = H
     else:

@@ -1,0 +1,144 @@
+"""From a problem to sparse memberships: a start, mergers, sweeps, and the result."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array
+from odsymnmf.engine.many import peers, starts
+from odsymnmf.engine.many.find import SparseFit, merged
+from odsymnmf.engine.many.memberships import Memberships
+from odsymnmf.engine.many.run import SparseRun
+from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+from odsymnmf.engine.run import Callback, Status
+from odsymnmf.engine.sets import as_sets
+from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.problem import Sparse
+from odsymnmf.problem.weights import reordered_weights
+from odsymnmf.random_state import RandomSource
+
+
+class Found(NamedTuple):
+    """Memberships as a CSR array, f there, its history with the price, and how it ended."""
+
+    H: sparse.csr_array
+    objective: float
+    history: Array
+    n_iter: int
+    status: Status
+
+
+def fit(
+    A: Sparse,
+    r: int | None,
+    init: Any,
+    rng: RandomSource,
+    *,
+    loss: str,
+    upper: float,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+) -> Found:
+    """Return sparse memberships of r clusters, or of as many as the start finds.
+
+    Items are swept in the order of their strongest cluster: neighbours in the graph are then
+    neighbours in memory.
+
+    Parameters
+    ----------
+    A : Sparse
+    r : int or None
+        Number of columns; None for what the start finds, without those that end empty or
+        nearly repeat another.
+    init : str, labels, list of sets, CSR array or array
+        See `odsymnmf.factorize`.
+    rng : source of random numbers
+    loss : {"l2", "l1"}
+    upper, max_iter, tol, callback
+        As for `odsymnmf.factorize`.
+    """
+    stored = links(A.A)
+    H, grown = _start(stored, r, init, rng)
+    H.data = np.minimum(H.data, upper)
+    order = starts.order_by_strongest(H)
+    there, weights = starts.reordered(stored, order), reordered_weights(A.weights, order)
+    del stored
+
+    def make(M: Memberships) -> SparseFit:
+        kind = SparseL1 if loss == "l1" else SparseL2
+        return kind(there, M, weights, upper=upper)
+
+    M = Memberships(H[order], A.dtype)
+    if grown:
+        M = merged(there, M, make)
+        M = _best(M, r)
+    elif r is None:
+        _without_repeats(M, upper)
+    run = SparseRun(make(M), order, max_iter=max_iter, tol=tol, callback=callback)
+    M = run.complete()
+    if r is None:
+        _without_repeats(M, upper)
+        M.drop_empty()
+        run.end_at(M)
+    H = run.as_given(M)
+    # Where there is no cluster at all, one that is empty.
+    H.resize(A.n, max(1, H.shape[1]) if r is None else r)
+    return Found(H, run.fit.objective(M), run.history, run.state.n_iter, run.status)
+
+
+def sparse_objective(A: Sparse, H: Any, loss: str) -> float:
+    """Return f(H) for sparse memberships, without a price, at the cost of what A and H store."""
+    if H.shape[0] != A.n:
+        raise ValueError(f"H has shape {H.shape}; it must have n = {A.n} rows.")
+    kind = SparseL1 if loss == "l1" else SparseL2
+    return kind(links(A.A), Memberships(H, A.dtype), A.weights).objective()
+
+
+def _start(A: Links, r: int | None, init: Any, rng: RandomSource) -> tuple[sparse.csr_array, bool]:
+    """Return memberships to begin with, and whether they were found here: then parts may merge."""
+    n = len(A.indptr) - 1
+    if isinstance(init, str):
+        if init in ("auto", "ego"):
+            sets = starts.ego_networks(A)
+        elif init == "leiden":
+            sets = peers.leiden_sets(A, seed=int(2**32 * rng.uniform()))
+        else:
+            sets = peers.label_propagation_sets(A, seed=int(2**32 * rng.uniform()))
+        return starts.memberships_of(A, sets), True
+    given = as_sets(init, n, r)
+    if given is not None:
+        return starts.memberships_of(A, given), False
+    H = sparse.csr_array(init, copy=True)
+    if H.shape[0] != n or (r is not None and H.shape[1] != r):
+        raise ValueError(f"init has shape {H.shape}; it must be (n, r) = ({n}, {r or 'any'}).")
+    if H.dtype.kind not in "biuf":
+        raise ValueError(f"init must hold real numbers; got dtype {H.dtype}.")
+    return Memberships(H.astype(np.float64)).csr(), False
+
+
+def _without_repeats(M: Memberships, upper: float) -> None:
+    """Make one column of those that are nearly the same."""
+    if M.merge_repeated():
+        np.minimum(M.rows.value, upper, out=M.rows.value)
+
+
+def _best(M: Memberships, r: int | None) -> Memberships:
+    """Keep the r columns that alone explain most, where there are more."""
+    if r is None or M.r == r:
+        return M
+    if M.r < r:
+        warnings.warn(
+            f"the start finds {M.r} clusters, fewer than r={r}: the other columns stay empty. Use "
+            'r="auto", give more sets with init=, or use memberships="full".',
+            stacklevel=4,
+        )
+        return M
+    H = M.csr()
+    squares = np.bincount(H.indices, weights=H.data.astype(np.float64) ** 2, minlength=M.r)
+    fourths = np.bincount(H.indices, weights=H.data.astype(np.float64) ** 4, minlength=M.r)
+    best = np.argsort(-(squares**2 - fourths), kind="stable")[:r]
+    M.keep_columns(np.sort(best))
+    return M

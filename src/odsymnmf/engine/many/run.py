@@ -1,0 +1,106 @@
+"""A run over sparse memberships: sweeps until nothing moves, with the rules of every run."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import Step
+from odsymnmf.engine.many.memberships import Memberships
+from odsymnmf.engine.many.sweep import SparseL1, SparseL2
+from odsymnmf.engine.run import Callback, Run, Sweep
+from odsymnmf.signals import held
+
+
+class SparseRun(Run):
+    """A fit under way whose H is stored by its non-zeros.
+
+    Its history is that of the objective with the price of the memberships. It adds up decreases
+    from the end, so that prices that are set anew (in the third sweep) do not show in it.
+
+    Parameters
+    ----------
+    fit : SparseL2 or SparseL1
+        With its items in the order of ``order``.
+    order : ndarray of n items
+        Which item each row of the fit is.
+    max_iter, tol, callback
+        As for `odsymnmf.factorize`.
+    """
+
+    def __init__(
+        self,
+        fit: SparseL1 | SparseL2,
+        order: Array,
+        *,
+        max_iter: int,
+        tol: float,
+        callback: Callback | None,
+    ):
+        # Sparse fits keep H and its sums themselves; of a loss, a run asks them for nothing else.
+        super().__init__(fit, fit.H, max_iter=max_iter, tol=tol, callback=callback)  # type: ignore[arg-type]
+        self.fit = fit
+        self.places = np.empty_like(order)
+        self.places[order] = np.arange(len(order))
+        self._shown: Any = None
+        self._unpriced: float | None = None
+        self._swept = 0.0  # by how much the last sweep has lowered f, without the price
+
+    @property
+    def objective(self) -> float:
+        """f(H) after the last complete sweep, without the price."""
+        if self._unpriced is None:
+            self._unpriced = self.fit.objective(self.state.complete)
+        return self._unpriced
+
+    def complete(self) -> Memberships:
+        """Run to the end and return the memberships of the last complete sweep."""
+        super().complete()
+        found: Memberships = self.state.complete
+        return found
+
+    def as_given(self, H: Memberships) -> sparse.csr_array:
+        """Return memberships as a CSR array, items in the order in which they were given."""
+        return H.csr()[self.places]
+
+    def _objective_at(self, H: Any) -> float:
+        return self.fit.priced_objective(H)
+
+    def _advance(self) -> Step:
+        swept = self.fit.sweep(None if self.callback is None else self._rows_done)
+        self._swept = swept.decrease
+        return Step(swept.priced, swept.violation)
+
+    def _take(self, decrease: float) -> None:
+        self.state.complete = self.fit.H.copy()
+        if self._unpriced is not None:
+            self._unpriced = max(0.0, self._unpriced - self._swept)
+
+    def _finish(self, at_once: bool = False) -> None:
+        if self.state.n_iter > 0:
+            with held():
+                self.fit.tidy(self.state.complete)
+        self.end_at(self.state.complete)
+
+    def end_at(self, H: Memberships) -> None:
+        """Let the history end with the objective at H, with its price."""
+        self.history = self._history(self._objective_at(H))
+
+    def _rows_done(self, done: int) -> None:
+        """Show the callback that a sweep over many items is on its way."""
+        if done < self.fit.H.n:
+            self._show(done)
+
+    def _report(self, column: int | None = None) -> None:
+        if self.callback is not None:
+            self._shown = self.as_given(self.state.complete)
+            self._show(None)
+
+    def _show(self, rows: int | None) -> None:
+        assert self.callback is not None
+        if self._shown is None:
+            self._shown = self.as_given(self.state.complete)
+        seen = Sweep(self.state.n_iter, self.objective, self._shown, None, self._violation, rows)
+        # Said in the middle of a sweep, stop means after it.
+        self._stopped = bool(self.callback(seen)) or self._stopped

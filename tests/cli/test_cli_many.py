@@ -1,0 +1,72 @@
+"""`odsymnmf cluster --many`: as many clusters as the data has, from a file to a folder."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_problems import run
+from scipy import sparse
+
+
+@pytest.fixture(scope="module")
+def rings(tmp_path_factory):
+    """300 groups of five, each linked to the next."""
+    path = tmp_path_factory.mktemp("many") / "rings.edges"
+    lines = []
+    for g in range(300):
+        names = [f"g{g}_{i}" for i in range(5)]
+        lines += [f"{a} {b}" for k, a in enumerate(names) for b in names[k + 1 :]]
+        lines.append(f"g{g}_0 g{(g + 1) % 300}_1")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("r", ["auto", 300])
+def test_groups_are_found_and_written(rings, r, tmp_path):
+    folder = tmp_path / "run"
+    result = run("cluster", rings, "-r", r, "--many", "-o", folder)
+    assert result.exit_code == 0, result.output
+    assert "1,500 items in 300 clusters" in result.stdout
+    lines = (folder / "clusters.txt").read_text().splitlines()
+    found = [set(line.split("\t")) for line in lines]
+    groups = [{f"g{g}_{i}" for i in range(5)} for g in range(300)]
+    # The two neighbours, each with its one link, may be in the set, too.
+    assert sum(any(g <= s and len(s) <= 7 for s in found) for g in groups) == 300
+    H = sparse.load_npz(folder / "membership.npz")
+    assert H.shape == (1500, 300)
+    assert len((folder / "labels.csv").read_text().splitlines()) == 1501
+    record = json.loads((folder / "run.json").read_text())
+    assert record["fit"]["clusters"] == 300
+    assert record["parameters"]["memberships"] == "sparse"
+    assert np.all(np.diff(record["fit"]["history"]) <= 1e-9)
+    assert (folder / "report.html").stat().st_size < 2e6
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-r", "some"], "some"),
+        (["-r", 0], "0"),
+        (["-r", 5, "--init", "ego"], "--init ego goes with --many"),
+        (["-r", 5, "--many", "--init", "spectral"], "does not go with --many"),
+        (["-r", "2-9", "--many"], "give one number, or auto"),
+        (["-r", 5, "--many", "--checkpoint", "x"], "--checkpoint does not go with --many"),
+        (["-r", 5, "--many", "--n-init", 3], "one start"),
+        (["-r", 5, "--many", "--restarts", 3], "--restarts does not go with --many"),
+        (["-r", 5, "--many", "--affinity", "cosine"], "nearest_neighbors"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(rings, options, words, tmp_path):
+    result = run("cluster", rings, *options, "-o", tmp_path / "run")
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_table_is_refused_with_a_remedy(tmp_path):
+    path = tmp_path / "table.npy"
+    np.save(path, np.ones((6, 6)))
+    result = run("cluster", path, "-r", "auto", "--many", "-o", tmp_path / "run")
+    assert result.exit_code == 1
+    assert "stored as a sparse matrix" in result.stderr
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,294 @@
+"""Sparse memberships through the front door: the same problem, the same rules, never n x r."""
+
+import tracemalloc
+import warnings
+from unittest import mock
+
+import many_oracle as oracle
+import numpy as np
+import pytest
+from scipy import sparse
+
+import odsymnmf as od
+from odsymnmf.engine.many.choice import sparse_is_chosen
+from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.problem import as_similarity
+
+
+def cliques(count=4, size=6, dtype=np.float64):
+    return sparse.csr_array(np.kron(np.eye(count), np.ones((size, size))).astype(dtype))
+
+
+def noisy(seed=0, count=8, size=12, dtype=np.float64):
+    """Groups with most of their links, some links between them, and items in two groups."""
+    rng = np.random.default_rng(seed)
+    n = count * size
+    group = np.arange(n) // size
+    chance = np.where(group[:, None] == group, 0.8, 0.02)
+    shared = np.arange(0, n, size)
+    chance[shared] = np.maximum(chance[shared], 0.8 * ((group[shared, None] + 1) % count == group))
+    A = np.triu(rng.random((n, n)) < np.maximum(chance, chance.T), 1)
+    return sparse.csr_array((A + A.T).astype(dtype)), group
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_number_of_clusters_is_found(loss, dtype):
+    f = od.factorize(cliques(dtype=dtype), "auto", loss=loss)
+    assert f.memberships == "sparse"
+    assert isinstance(f.H, sparse.csr_array)
+    assert f.H.dtype == dtype
+    assert f.H.shape == (24, 4)
+    assert f.objective == pytest.approx(0.0, abs=1e-6)
+    assert f.converged
+    assert "r=4" in repr(f)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_objective_and_history_are_those_of_the_definition(loss, weighted):
+    A, _ = noisy()
+    n, W, w0 = A.shape[0], None, 1.0
+    weights = np.ones(A.shape)
+    if weighted:
+        w0 = 0.4
+        rng = np.random.default_rng(1)
+        i, j = np.triu_indices(n, 1)
+        some = rng.random(len(i)) < 0.1
+        i, j, w = i[some], j[some], rng.choice([0.0, 0.5, 2.0], some.sum())
+        W = sparse.csr_array((np.r_[w, w], (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+        weights = np.where(A.toarray() > 0, 1.0, w0)
+        weights[i, j] = weights[j, i] = w
+    options = {"loss": loss, "weights": W, "zero_weight": w0}
+    f = od.factorize(A, "auto", **options)
+    expected = oracle.objective(A.toarray(), f.H.toarray(), weights, 2 if loss == "l2" else 1)
+    assert f.objective == pytest.approx(expected, rel=1e-10)
+    assert od.objective(A, f.H, **options) == pytest.approx(expected, rel=1e-10)
+    assert len(f.history) == 1 + f.n_iter
+    assert (np.diff(f.history) <= 1e-9 * f.history[0]).all()
+    assert f.H.max() <= 1.0 or loss == "l1"
+    if loss == "l1":
+        assert f.history[-1] == pytest.approx(f.objective)
+    else:
+        assert f.history[-1] > f.objective  # the price of the memberships
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_l1_is_full_storage_from_the_same_start(dtype):
+    A, group = noisy(3, dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = (
+            od.factorize(A, 8, loss="l1", init=group, restarts=0, memberships=m, max_iter=6)
+            for m in ("sparse", "full")
+        )
+    assert (ours.memberships, theirs.memberships) == ("sparse", "full")
+    # Items are swept in the order of their groups, which is their own order here.
+    assert np.array_equal(ours.H.toarray(), theirs.H)
+    assert ours.history == pytest.approx(theirs.history, rel=1e-6)
+
+
+def test_the_order_of_items_in_a_sweep_does_not_show():
+    A, group = noisy(4)
+    order = np.random.default_rng(0).permutation(A.shape[0])
+    f = od.factorize(A, 8, init=group, memberships="sparse")
+    g = od.factorize(A[order][:, order], 8, init=group[order], memberships="sparse")
+    shares = [(h.toarray() > 0.5 * h.max()) @ np.ones(8) for h in (f.H, g.H)]
+    assert (shares[0][order] > 0).all()
+    assert (f.H.toarray()[order].argmax(axis=1) == g.H.toarray().argmax(axis=1)).mean() > 0.95
+
+
+@pytest.mark.parametrize("memberships", ["sparse", "full"])
+def test_labels_sets_and_arrays_are_starts(memberships):
+    A, group = noisy(5)
+    sets = [np.flatnonzero(group == l) for l in range(8)]
+    given = [group, group.tolist(), sets, [set(s.tolist()) for s in sets]]
+    found = [od.factorize(A, 8, init=init, memberships=memberships).H for init in given]
+    full = [h.toarray() if sparse.issparse(h) else h for h in found]
+    for H in full[1:]:
+        assert np.array_equal(full[0], H)
+    if memberships == "sparse":
+        again = od.factorize(A, 8, init=found[0], max_iter=0, memberships="sparse").H
+        assert np.array_equal(again.toarray(), full[0])
+    for init, message in [
+        ([{0, 96}, {1}], "set 0 holds item 96, but items go from 0 to 95"),
+        (group[:-1], r"one whole number per item \(96 in all\)"),
+        (group / 2, "one whole number per item"),
+        (np.arange(96) % 9, "init has 9 sets, but r=8"),
+        (np.ones((96, 7)), r"init has shape \(96, 7\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            od.factorize(A, 8, init=init, memberships=memberships)
+
+
+@pytest.mark.parametrize("init", ["leiden", "label_propagation"])
+def test_sets_of_other_methods_are_starts(init):
+    pytest.importorskip("igraph")
+    A, _ = noisy(6)
+    f, g = (od.factorize(A, "auto", init=init, random_state=1) for _ in range(2))
+    assert np.array_equal(f.H.toarray(), g.H.toarray())
+    assert 4 <= f.H.shape[1] <= 10
+
+
+def test_r_bounds_the_columns_and_more_than_are_found_stay_empty():
+    A = cliques(6)
+    assert od.factorize(A, 4, memberships="sparse").H.shape == (36, 4)
+    with pytest.warns(UserWarning, match="the start finds 6 clusters, fewer than r=9"):
+        f = od.factorize(A, 9, memberships="sparse")
+    assert f.H.shape == (36, 9)
+    assert (np.bincount(f.H.indices, minlength=9) > 0).sum() == 6
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_where_there_is_no_cluster_one_is_empty(loss):
+    for A in (np.zeros((5, 5)), -np.ones((4, 4)), np.eye(2)[::-1]):
+        f = od.factorize(sparse.csr_array(A), "auto", loss=loss)
+        assert f.H.shape == (len(A), 1)
+        assert f.H.nnz == 0
+        assert (od.memberships.labels(f.H) == -1).all()
+
+
+def test_columns_that_repeat_or_end_empty_go():
+    A, group = noisy(7)
+    sets = [np.flatnonzero(group == l) for l in range(8)]
+    f = od.factorize(A, "auto", init=[*sets, sets[0], np.array([3])])
+    assert f.H.shape[1] == 8
+    assert (np.bincount(f.H.indices, minlength=8) > 1).all()
+
+
+def test_storage_is_chosen_by_size_and_memory():
+    A = as_similarity(cliques())
+    options = {"loss": "l2", "diagonal": "ignore", "init": "auto"}
+    assert not sparse_is_chosen("auto", A, 600, **options)
+    with (
+        mock.patch("odsymnmf.engine.many.choice.available_memory", return_value=1000),
+        mock.patch("odsymnmf.engine.many.choice.LARGE", 10),
+    ):
+        assert sparse_is_chosen("auto", A, 5, **options)
+        assert not sparse_is_chosen("full", A, 5, **options)
+        assert not sparse_is_chosen("auto", A, 5, **{**options, "init": "greedy"})
+        assert not sparse_is_chosen("auto", A, 5, **{**options, "loss": "mixed"})
+        assert not sparse_is_chosen("auto", A, 5, **{**options, "init": np.ones((24, 5))})
+    with mock.patch("odsymnmf.engine.many.choice.LARGE", 10**4):
+        assert sparse_is_chosen("auto", A, 600, **options)
+    assert od.factorize(cliques(), 4).memberships == "full"
+
+
+@pytest.mark.parametrize(
+    ("A", "options", "message"),
+    [
+        (np.ones((4, 4)), {}, r"give scipy.sparse.csr_array\(A\)"),
+        (od.similarity.cosine(np.eye(4)), {}, "a graph of nearest neighbours"),
+        (cliques(), {"loss": "mixed"}, 'is for loss="l2" and loss="l1"'),
+        (cliques(), {"loss": "robust"}, 'is for loss="l2" and loss="l1"'),
+        (cliques(), {"diagonal": "fit"}, "cannot fit the diagonal"),
+        (cliques(), {"init": "spectral"}, "cannot start from init='spectral'; use 'ego'"),
+        (cliques(), {"restarts": 2}, "restarts=2"),
+        (cliques(), {"r": "auto", "memberships": "full"}, 'r="auto" takes the number'),
+        (cliques(), {"init": "ego", "memberships": "full"}, 'for memberships="sparse" only'),
+        (cliques(), {"memberships": "some"}, "memberships='some' is not known"),
+        (cliques(), {"r": "many"}, "r must be a whole number"),
+    ],
+)
+def test_what_cannot_be_sparse_is_refused_with_a_reason(A, options, message):
+    with pytest.raises(ValueError, match=message):
+        od.factorize(A, **{"r": 3, "memberships": "sparse", **options})
+
+
+def test_callback_sees_sweeps_and_rows_and_may_stop():
+    A, _ = noisy(8)
+    seen = []
+    with mock.patch("odsymnmf.engine.many.sweep.BLOCK", 40):
+        f = od.factorize(A, "auto", callback=lambda s: seen.append(s) or s.n_iter == 3)
+    assert f.status == "stopped"
+    assert f.n_iter == 3
+    whole = [s for s in seen if s.rows is None]
+    assert [s.n_iter for s in whole] == [1, 2, 3]
+    assert {s.rows for s in seen} >= {None, 40, 80}
+    assert all(s.H.shape[0] == A.shape[0] for s in seen)
+    for s in whole:
+        assert s.objective == pytest.approx(od.objective(A, s.H), rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_ctrl_c_keeps_the_last_complete_sweep(loss):
+    A, _ = noisy(9)
+    kept = []
+
+    def press(sweep):
+        if sweep.rows is None:
+            kept.append(sweep.H)
+        elif sweep.n_iter == 2:
+            raise KeyboardInterrupt
+
+    with (
+        mock.patch("odsymnmf.engine.many.sweep.BLOCK", 40),
+        pytest.warns(InterruptedWarning, match="after 2 complete sweeps"),
+    ):
+        f = od.factorize(A, "auto", loss=loss, callback=press, tol=0)
+    assert f.status == "interrupted"
+    assert f.n_iter == 2
+    assert len(f.history) == 3
+    assert f.objective == pytest.approx(od.objective(A, f.H, loss=loss), rel=1e-10)
+    strong = kept[-1].toarray().max(axis=0) > 0
+    assert f.H.nnz == kept[-1].nnz or f.H.shape[1] < strong.size
+
+
+def test_what_sparse_memberships_do_not_know_is_refused(tmp_path):
+    A = cliques()
+    with pytest.raises(ValueError, match="cannot be written down on its way; leave checkpoint"):
+        od.factorize(A, "auto", checkpoint=tmp_path / "c")
+    with pytest.raises(ValueError, match="out of the range of sparse memberships; divide A"):
+        od.factorize(A * 1e200, "auto")
+    with pytest.raises(ValueError, match="columns of sparse memberships are not rebuilt"):
+        od.factorize(A, "auto", restarts=3)
+    one, two = (od.factorize(A, "auto", n_jobs=jobs) for jobs in (1, 2))
+    assert (one.H != two.H).nnz == 0
+    with pytest.raises(ValueError, match="n_jobs"):
+        od.factorize(A, "auto", n_jobs=0)
+
+
+def test_sets_are_starts_of_full_memberships_with_checkpoint_and_any_scale(tmp_path):
+    A, sets = cliques(), [set(range(6 * l, 6 * l + 6)) for l in range(4)]
+    options = {"init": sets, "memberships": "full"}
+    plain = od.factorize(A, 4, **options)
+    path = tmp_path / "c"
+    for _ in range(2):  # the second time, the file is read
+        kept = od.factorize(A, 4, checkpoint=path, **options)
+        assert np.array_equal(kept.H, plain.H)
+    with pytest.raises(ValueError, match="other"):
+        od.factorize(A, 4, checkpoint=path, init=[*sets[:3]], memberships="full")
+    large = od.factorize(A * 2.0**400, 4, **options)
+    assert np.array_equal(large.H, plain.H * 2.0**200)
+
+
+def test_the_result_is_saved_and_read(tmp_path):
+    f = od.factorize(cliques(), "auto")
+    f.save(tmp_path / "f.odsym")
+    g = od.load(tmp_path / "f.odsym")
+    assert (f.H != g.H).nnz == 0
+    assert g.memberships == "sparse"
+    assert np.array_equal(f.history, g.history)
+
+
+def test_same_seed_same_bits_and_too_few_sweeps_warn():
+    A, _ = noisy(10)
+    f, g = (od.factorize(A, "auto") for _ in range(2))
+    assert np.array_equal(f.H.toarray(), g.H.toarray())
+    with pytest.warns(match="no convergence to tol"):
+        assert od.factorize(A, "auto", tol=0, max_iter=2).status == "max_iter"
+
+
+def test_nothing_of_n_times_r_is_made_on_the_way():
+    A = sparse.kron(sparse.eye_array(1000), np.ones((4, 4)), format="csr")
+    members, small = od.memberships, cliques()
+    # What is compiled the first time does not count.
+    members.overlapping_sets(od.factorize(small, "auto").H, rule="harm", A=small)
+    tracemalloc.start()
+    f = od.factorize(A, "auto")
+    members.labels(f.H), members.strength(f.H), members.overlapping_sets(f.H)
+    members.overlapping_sets(f.H, rule="harm", A=A), members.canonical_order(f.H)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert f.H.shape == (4000, 1000)
+    assert peak < 8e6 < 4000 * 1000 * 8
