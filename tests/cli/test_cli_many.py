@@ -42,6 +42,25 @@ def test_groups_are_found_and_written(rings, r, tmp_path):
     assert (folder / "report.html").stat().st_size < 2e6
 
 
+def test_new_items_go_to_the_groups_they_are_linked_to(rings, tmp_path):
+    assert run("cluster", rings, "-r", "auto", "--many", "-o", tmp_path / "run").exit_code == 0
+    links = [("x", 3, 0), ("x", 3, 2), ("x", 3, 3), ("x", 3, 4), ("y", 7, 2), ("y", 7, 3)]
+    new = tmp_path / "new.edges"
+    new.write_text("".join(f"{name} g{g}_{i}\n" for name, g, i in links))
+    result = run("predict", tmp_path / "run", new, "-o", tmp_path / "found")
+    assert result.exit_code == 0, result.output
+    labels = dict(
+        line.split(",")[:2] for line in (tmp_path / "run/labels.csv").read_text().splitlines()
+    )
+    found = [line.split(",") for line in (tmp_path / "found/labels.csv").read_text().splitlines()]
+    assert found[1][:2] == ["x", labels["g3_3"]]
+    assert found[2][:2] == ["y", labels["g7_3"]]
+    assert all(0.5 < float(row[2]) <= 1 for row in found[1:])
+    H = sparse.load_npz(tmp_path / "found/membership.npz")
+    assert H.shape == (2, 300)
+    assert not (tmp_path / "found/membership.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -32,12 +32,14 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
 
     RUN is a folder that odsymnmf cluster has written, or the model.odsym in it. NEW is like its
     input: links of new items to those of the run; a table of similarities, a row for each new item
-    and a column for each item of the run; rows of features; or texts. Two tables are written,
-    labels.csv and membership.csv.
+    and a column for each item of the run; rows of features; or texts. Two files are written,
+    labels.csv and membership.csv (membership.npz for a run with --many).
 
     \b
     odsymnmf predict run new.csv -o predicted
     """
+    from scipy import sparse
+
     from odsymnmf import io, runs
     from odsymnmf.estimators.saving import load_with_features
     from odsymnmf.memberships import labels
@@ -68,9 +70,14 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
     with runs.new_run(output) as new:
         rows = zip(names, clusters.tolist(), _strengths(model, H, clusters), strict=True)
         runs.write_table(new / "labels.csv", ["name", "cluster", "strength"], rows)
-        header = ["name", *(f"cluster_{l}" for l in range(H.shape[1]))]
-        table = ([name, *(x or 0 for x in h.tolist())] for name, h in zip(names, H, strict=True))
-        runs.write_table(new / "membership.csv", header, table)
+        if sparse.issparse(H):  # as the run's own: a table would have a column for every cluster
+            sparse.save_npz(new / "membership.npz", H)
+        else:
+            header = ["name", *(f"cluster_{l}" for l in range(H.shape[1]))]
+            table = (
+                [name, *(x or 0 for x in h.tolist())] for name, h in zip(names, H, strict=True)
+            )
+            runs.write_table(new / "membership.csv", header, table)
     unassigned = int((clusters < 0).sum())
     loose = f", {unassigned} of them in no cluster" if unassigned else ""
     click.echo(f"{len(names)} new items{loose}; wrote {output}")
@@ -145,10 +152,18 @@ def _aligned(path: str, found: Any, wanted: list[str] | None) -> Any:
 def _strengths(model: Any, H: Any, clusters: Any) -> list[float]:
     """Return the share of an item's explained similarities that its cluster explains."""
     import numpy as np
+    from scipy import sparse
 
     totals = np.asarray(model.membership_.sum(axis=0), dtype=np.float64).ravel()
-    ties = H.astype(np.float64) * totals
-    own = np.take_along_axis(ties, np.maximum(clusters, 0)[:, None], axis=1)[:, 0]
+    items, clusters = np.arange(len(clusters)), np.maximum(clusters, 0)
+    if sparse.issparse(H):
+        ties = sparse.csr_array((H.data * totals[H.indices], H.indices, H.indptr), shape=H.shape)
+        rows = np.repeat(items, np.diff(ties.indptr))
+        mine = ties.indices == clusters[rows]
+        own = np.bincount(rows[mine], weights=ties.data[mine], minlength=len(items))
+    else:
+        ties = H.astype(np.float64) * totals
+        own = ties[items, clusters]
     whole = ties.sum(axis=1)
     shares = np.divide(own, whole, out=np.zeros_like(own), where=whole > 0)
     return [float(share) for share in shares.round(6)]
