@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from odsymnmf.arrays import Array
+from odsymnmf.engine.losses import only_squares
 from odsymnmf.options import bound
 from odsymnmf.problem import (
-    Gram,
     Outline,
     Similarity,
     inverse_root_degrees,
@@ -80,7 +80,7 @@ def kind_of(A: Similarity, seen: Outline) -> Kind:
     """Say what kind of input A is; how it is stored does not matter, but for features."""
     if seen.negative:
         return "signed"
-    if isinstance(A, Gram):
+    if A.n_features is not None:
         return "documents"
     return "graph" if seen.filled <= FULL else "kernel"
 
@@ -104,7 +104,7 @@ def decide(
     if normalize not in (None, "degree", "auto"):
         raise ValueError(f'normalize={normalize!r} is not known; use "auto", "degree" or None.')
     kind = kind_of(A, outline(A) if seen is None else seen)
-    squared = loss == "l2" and not sparse
+    squared = only_squares(loss) and not sparse
     regular = REGULAR[kind] if squared and normalize == "auto" else None
     if normalize == "auto":
         normalize = "degree" if squared else None
@@ -130,7 +130,7 @@ def usual_start(A: Similarity, loss: str) -> str:
     The greedy one is the paper's, and absolute errors need it; its cost grows with the square of r,
     and on full matrices it is many sweeps' worth.
     """
-    return "spectral" if loss == "l2" and A.n > SMALL else "greedy"
+    return "spectral" if only_squares(loss) and A.n > SMALL else "greedy"
 
 
 @dataclass(frozen=True)

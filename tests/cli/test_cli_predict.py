@@ -8,7 +8,7 @@ from cli_problems import refused, run, write_edges
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import odsymnmf as od
-from odsymnmf.cli import fit as room
+from odsymnmf.cli import words as room
 from odsymnmf.estimators.saving import load_with_features
 
 
@@ -89,10 +89,10 @@ def test_texts_are_weighed_as_those_of_the_run(tmp_path):
     assert (found["a.txt"], found["b.txt"]) == (of["sea0.txt"], of["farm0.txt"])
     _, features = load_with_features(home / "model.odsym")
     texts = [TEXTS[name] for name in sorted(TEXTS)]
-    words = TfidfVectorizer().fit(texts)
+    words = TfidfVectorizer(stop_words="english", sublinear_tf=True).fit(texts)
     assert features.names == list(words.get_feature_names_out())
     np.testing.assert_array_equal(features.idf, words.idf_)
-    again = room.vectorizer(features.names, features.idf).transform(texts)
+    again = room.weigh_known(texts, features)
     np.testing.assert_array_equal(again.toarray(), words.transform(texts).toarray())
 
 

@@ -86,7 +86,7 @@ def test_several_starts_go_on_too(monkeypatch, tmp_path):
     options = {"init": "random", "n_init": 3, "max_iter": 12, "tol": 1e-9, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        whole = od.ODSymNMF(4, **options).fit(links())
+        whole = od.ODSymNMF(4, **options, n_jobs=1).fit(links())
         for n_jobs in (1, 2):
             options |= {"checkpoint": tmp_path / f"c{n_jobs}", "checkpoint_every": 0}
             with monkeypatch.context() as patch:

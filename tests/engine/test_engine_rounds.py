@@ -17,6 +17,7 @@ import odsymnmf as od
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
+from odsymnmf.factorization import InterruptedWarning
 from odsymnmf.problem import rounds
 from odsymnmf.problem.rounds import Round
 from odsymnmf.similarity import as_similarity
@@ -271,7 +272,8 @@ def test_ctrl_c_keeps_the_last_complete_sweep():
             raise KeyboardInterrupt
 
     options = {"init": "random", "random_state": 0, "tol": 0, "n_jobs": 2}
-    found = od.factorize(A, 3, **options, callback=press)
+    with pytest.warns(InterruptedWarning):
+        found = od.factorize(A, 3, **options, callback=press)
     assert found.status == "interrupted"
     np.testing.assert_array_equal(found.H, quiet(A, 3, **options, max_iter=3).H)
 

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from scipy.special import gammaln
 
 from odsymnmf.arrays import Array
-from odsymnmf.problem import Similarity, Sparse, as_similarity
+from odsymnmf.problem import Similarity, as_similarity
 
 # Up to so many items all eigenvalues are computed; beyond, the smallest, first so many and then
 # twice as many until one is positive, but not more than MOST.
@@ -18,11 +18,7 @@ FULL, FIRST, MOST = 400, 24, 256
 
 def links(A: Similarity) -> Any:
     """Return a CSR matrix of ones where similarities are not zero."""
-    if isinstance(A, Sparse):
-        found = A.A
-    else:
-        pieces = (A.full_rows(np.arange(b.start, b.stop)) for b in A.item_blocks())
-        found = sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+    found = A.links()
     return sparse.csr_array((np.ones(found.nnz), found.indices, found.indptr), shape=found.shape)
 
 

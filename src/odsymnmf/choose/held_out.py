@@ -16,7 +16,7 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.choose.fits import Fits
 from odsymnmf.engine.losses import Scales, pair_losses
 from odsymnmf.engine.starts import leading_eigenvectors
-from odsymnmf.problem import Similarity, Sparse, as_similarity
+from odsymnmf.problem import Similarity, as_similarity
 from odsymnmf.random_state import as_random
 
 # The share of pairs held out; unlinked ones for each linked one; most pairs of a full matrix.
@@ -36,7 +36,7 @@ class Split:
     @cached_property
     def values(self) -> Array:
         """A_ij of the pairs."""
-        return _values(self.fits.A, self.rows, self.columns)
+        return self.fits.A.values(self.rows, self.columns)
 
     @cached_property
     def left(self) -> Similarity:
@@ -68,7 +68,7 @@ class Split:
 def splits(fits: Fits, random_state: Any) -> list[Split]:
     """Draw the pairs that are held out, several times."""
     rng = as_random(random_state)
-    draw = _of_links if isinstance(fits.A, Sparse) else _of_all
+    draw = _of_all if fits.A.stored is None else _of_links
     return [_known(fits, *draw(fits.A, rng)) for _ in range(SPLITS)]
 
 
@@ -82,7 +82,7 @@ def _known(fits: Fits, rows: Array, columns: Array, importance: Array) -> Split:
 
 
 def _of_links(A: Any, rng: Any) -> tuple[Array, Array, Array]:
-    n, half = A.n, sparse.triu(A.A, k=1).tocoo()
+    n, half = A.n, sparse.triu(A.links(), k=1).tocoo()
     out = rng.uniform(size=half.nnz) < SHARE
     unlinked = n * (n - 1) // 2 - half.nnz
     wanted = int(min(UNLINKED * out.sum(), SHARE * unlinked))
@@ -104,16 +104,3 @@ def _of_all(A: Any, rng: Any) -> tuple[Array, Array, Array]:
     codes = np.unique(drawn[0] * n + drawn[1])
     codes = codes[codes // n != codes % n]
     return codes // n, codes % n, np.ones(len(codes))
-
-
-def _values(A: Similarity, rows: Array, columns: Array) -> Array:
-    """Return A_ij of pairs, from the rows that they lie in."""
-    if isinstance(A, Sparse):
-        return np.asarray(A.A[rows, columns], dtype=np.float64).ravel()
-    values, order = np.empty(len(rows)), np.argsort(rows, kind="stable")
-    for b in A.item_blocks():
-        first, last = np.searchsorted(rows[order], (b.start, b.stop))
-        some = order[first:last]
-        full = A.full_rows(np.arange(b.start, b.stop))
-        values[some] = full[rows[some] - b.start, columns[some]]
-    return values

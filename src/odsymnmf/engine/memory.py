@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from scipy import sparse
-
-from odsymnmf.problem import Gram, Similarity
+from odsymnmf.problem import Similarity
 from odsymnmf.problem.blocking import BLOCK_ENTRIES
 from odsymnmf.resources import require
 
@@ -21,9 +19,8 @@ def peak_memory(A: Similarity, r: int, init: Any) -> int:
     """
     entry = A.dtype.itemsize
     size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r
-    if isinstance(A, Gram):
-        size += 8 * int(A.X.shape[1]) * r
-    if not sparse.issparse(getattr(A, "A", None)):
+    size += 8 * (A.n_features or 0) * r
+    if A.stored is None:
         size += (8 + 4 + entry) * max(A.n, BLOCK_ENTRIES if A.n > 2048 else A.n**2)
     if isinstance(init, str) and init in ("spectral", "nndsvd"):
         size += 4 * A.n * max(2 * r + 1, 20) + 3 * 4 * A.n * r

@@ -180,7 +180,8 @@ def _spare_name() -> str:
 
 
 def _cannot_write(target: Path, error: OSError) -> OSError:
-    reason = error.strerror or str(error)
+    # What the system says, not what was made of it for a file inside the folder.
+    reason = os.strerror(error.errno) if error.errno else str(error)
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     remedy = "make room, or choose another place" if full else "choose another place"
     return OSError(f"cannot write {target}: {reason}; {remedy}")

@@ -41,6 +41,23 @@ def full_weights(A: Any, items: Array) -> Array | None:
     return None if A.weights.pattern is None else A.weights.of(items, A.n).ravel()
 
 
+def links_of(A: Any) -> Any:
+    """Return the similarities that are not zero as CSR, made from blocks of rows."""
+    pieces = (A.full_rows(np.arange(b.start, b.stop)) for b in A.item_blocks())
+    return sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+
+
+def values_of(A: Any, rows: Array, columns: Array) -> Array:
+    """Return A_ij of pairs, from the rows that they lie in."""
+    values, order = np.empty(len(rows)), np.argsort(rows, kind="stable")
+    for b in A.item_blocks():
+        first, last = np.searchsorted(rows[order], (b.start, b.stop))
+        some = order[first:last]
+        full = A.full_rows(np.arange(b.start, b.stop))
+        values[some] = full[rows[some] - b.start, columns[some]]
+    return values
+
+
 def row_squares(X: Any) -> Array:
     """Return |x_i|^2 for each row of X."""
     if sparse.issparse(X):

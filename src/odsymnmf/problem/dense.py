@@ -66,6 +66,19 @@ class Dense:
         """How many pairs i < j are stored, None if all are."""
         return None
 
+    @property
+    def n_features(self) -> int | None:
+        """How many features items have, None where similarities are given."""
+        return None
+
+    def links(self) -> Any:
+        """Return the similarities that are not zero as CSR, without the diagonal."""
+        return blocking.links_of(self)
+
+    def values(self, rows: Array, columns: Array) -> Array:
+        """Return A_ij of pairs i != j, in float64."""
+        return blocking.values_of(self, rows, columns)
+
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
         pieces = (block_product(self.A, V, b, square(self.A, b)) for b in blocks(self.n, 512))

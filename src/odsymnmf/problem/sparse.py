@@ -63,6 +63,19 @@ class Sparse:
         """How many pairs i < j are stored, None if all are."""
         return self.A.nnz // 2
 
+    @property
+    def n_features(self) -> int | None:
+        """How many features items have, None where similarities are given."""
+        return None
+
+    def links(self) -> Any:
+        """Return the similarities that are not zero as CSR, without the diagonal."""
+        return self.A
+
+    def values(self, rows: Array, columns: Array) -> Array:
+        """Return A_ij of pairs i != j, in float64."""
+        return np.asarray(self.A[rows, columns], dtype=np.float64).ravel()
+
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
         columns = 1 if V.ndim == 1 else V.shape[1]

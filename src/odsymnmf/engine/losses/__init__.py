@@ -22,6 +22,7 @@ __all__ = [
     "harm",
     "make_loss",
     "names",
+    "only_squares",
     "pair_losses",
     "short_blocks",
     "stored_pairs",
@@ -49,6 +50,11 @@ REGISTRY: dict[tuple[str, str], Callable[[Similarity, float, float], Loss]] = {
 def names() -> list[str]:
     """Return the names of the losses."""
     return list(dict.fromkeys(name for name, _ in REGISTRY))
+
+
+def only_squares(name: Any) -> bool:
+    """Say whether a loss counts squared errors and nothing else."""
+    return bool(name == L2.name)
 
 
 def make_loss(

@@ -132,11 +132,11 @@ class Memberships:
         H = self.csr()
         counts = np.bincount(H.indices, minlength=self.r)
         two = np.flatnonzero(counts[H.indices] == 2)
-        two = two[np.argsort(H.indices[two], kind="stable")].reshape(-1, 2)
-        both = H.data[two].astype(np.float64)
-        H.data[two] = np.sqrt(both[:, :1] * both[:, 1:])
+        pairs = two[np.argsort(H.indices[two], kind="stable")].reshape(-1, 2)
+        both = H.data[pairs].astype(np.float64)
+        H.data[pairs] = np.sqrt(both[:, :1] * both[:, 1:])
         lone = counts[H.indices] == 1
-        if len(two) or lone.any():
+        if len(pairs) or lone.any():
             H.data[lone] = 0
             self._fill(_canonical(H), self.r)
         return int(lone.sum())
