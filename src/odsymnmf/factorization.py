@@ -107,7 +107,7 @@ class Factorization:
         ...     path = os.path.join(folder, "f.odsym")
         ...     f.save(path)
         ...     od.load(path)
-        Factorization(n=2, r=1, objective=0, n_iter=2, converged)
+        Factorization(n=2, r=1, objective=0, n_iter=1, converged)
         """
         header = {
             "class": "Factorization",

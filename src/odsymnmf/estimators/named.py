@@ -43,7 +43,7 @@ class NamedItems:
         >>> import networkx as nx
         >>> from odsymnmf import ODSymNMF
         >>> G = nx.Graph([("ann", "bob")])
-        >>> ODSymNMF(n_clusters=1).fit(G).membership_frame()
+        >>> ODSymNMF(n_clusters=1, normalize=None).fit(G).membership_frame()
              odsymnmf0
         ann        1.0
         bob        1.0
