@@ -6,8 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
-from odsymnmf.drawing import as_members
 from odsymnmf.inputs import called, is_igraph, is_networkx
+from odsymnmf.members import as_members
+from odsymnmf.memberships import Rule, overlapping_sets
 
 __all__ = ["annotate", "node_clustering"]
 
@@ -50,7 +51,9 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
         attributes.update({name: values[i] for name, values in columns.items()})
 
 
-def node_clustering(G: Any, result: Any, threshold: float = 0.5) -> Any:
+def node_clustering(
+    G: Any, result: Any, threshold: float | None = None, *, rule: Rule = "strength"
+) -> Any:
     """Return the overlapping sets as a NodeClustering of cdlib, to evaluate and compare.
 
     Parameters
@@ -59,9 +62,11 @@ def node_clustering(G: Any, result: Any, threshold: float = 0.5) -> Any:
         What was fitted.
     result : ODSymNMF, Factorization, or array of shape (n, r)
         Memberships, in the order of the nodes.
-    threshold : float from 0 to 1
-        An item is in every cluster in which its membership is at least this share of its largest
-        one, as for `odsymnmf.memberships.overlapping_sets`. Clusters without items are left out.
+    threshold : float from 0 to 1, optional
+        What the rule asks for.
+    rule : {"strength", "row", "column"}
+        Which items belong, as for `odsymnmf.memberships.overlapping_sets`. Clusters without items
+        are left out.
 
     Returns
     -------
@@ -81,16 +86,15 @@ def node_clustering(G: Any, result: Any, threshold: float = 0.5) -> Any:
         raise ImportError(
             "node_clustering needs cdlib; install it with: pip install cdlib"
         ) from error
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be from 0 to 1; got {threshold!r}.")
-    members = as_members(_memberships(result, _size(G)))
+    H = _memberships(result, _size(G))
+    found = overlapping_sets(H, threshold, rule=rule)
     if is_igraph(G):
         named = "name" in G.vs.attributes()
         nodes = list(G.vs["name"]) if named else list(range(G.vcount()))
     else:
         nodes = list(G)
-    sets = called([items for items in members.sets(threshold) if len(items)], nodes)
-    parameters = {"n_clusters": members.r, "threshold": threshold}
+    sets = called([items for items in found if len(items)], nodes)
+    parameters = {"n_clusters": H.shape[1], "rule": rule, "threshold": threshold}
     return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
 
 
