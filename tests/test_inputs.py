@@ -106,7 +106,7 @@ def test_nodes_may_be_anything():
 def test_names_come_back(G):
     model = ODSymNMF(2, loss="l1").fit(G)
     assert as_sets(model.overlapping_sets()) == SETS
-    assert as_sets(model.overlapping_sets("auto")) == SETS
+    assert as_sets(model.overlapping_sets(rule="harm")) == SETS
     assert isinstance(model.labels_, np.ndarray)
     assert model.labels_series().index.tolist() == list(G)
     assert_array_equal(model.membership_frame(), model.membership_)
@@ -226,7 +226,8 @@ def test_features_keep_their_index(frame):
 def test_memberships_of_a_frame_are_named():
     H = pd.DataFrame([[1.0, 0.0], [1.0, 0.6], [0.0, 0.0]], index=["x", "y", "z"])
     assert memberships.labels(H).to_dict() == {"x": 0, "y": 0, "z": -1}
-    assert memberships.overlapping_sets(H) == [["x", "y"], ["y"]]
+    assert memberships.overlapping_sets(H, rule="row") == [["x", "y"], ["y"]]
+    assert memberships.overlapping_sets(H) == [["x", "y"], []]  # no other item is in the second
     assert memberships.strength(H).index.tolist() == ["x", "y", "z"]
     assert_array_equal(memberships.strength(H), memberships.strength(H.to_numpy()))
     again = memberships.frame(sparse.csr_array(H.to_numpy()), H.index)

@@ -39,7 +39,8 @@ def test_new_items_are_exact_where_columns_are_nearly_parallel(upper):
     rng = np.random.default_rng(0)
     base = rng.random((60, 1))
     H = np.hstack([base + 1e-5 * rng.random((60, 1)) for _ in range(6)])
-    model = ODSymNMF(6, upper=upper, init=np.minimum(H, upper or np.inf), max_iter=0)
+    start = np.minimum(H, upper or np.inf)
+    model = ODSymNMF(6, normalize=None, upper=upper, init=start, max_iter=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(H @ H.T)

@@ -150,7 +150,8 @@ def test_without_memory_for_the_page_the_tables_are_written(edges, tmp_path, mon
     assert result.exit_code == 0
     assert "not enough memory for report.html: the tables were written without it" in result.stderr
     assert "report.html in a browser" not in result.stdout
-    assert sorted(os.listdir(tmp_path / "run")) == ["labels.csv", "membership.csv", "run.json"]
+    tables = ["labels.csv", "membership.csv", "model.odsym", "run.json"]
+    assert sorted(os.listdir(tmp_path / "run")) == tables
     assert room.read_membership(tmp_path / "run")[1].shape == (24, 2)
 
 

@@ -137,7 +137,8 @@ def command(seed, k):
         except subprocess.TimeoutExpired:
             child.send_signal([signal.SIGINT, signal.SIGTERM][k % 2])
         _, said = child.communicate(timeout=300)
-        assert child.returncode in (-2, -15, 130, 143), (child.returncode, said[-300:])
+        # 0: it had converged to the last bit before the signal came.
+        assert child.returncode in (0, -2, -15, 130, 143), (child.returncode, said[-300:])
         left = sorted(os.listdir(home))
         if left == ["A.npy"]:
             return "nothing"

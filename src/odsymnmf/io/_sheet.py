@@ -202,13 +202,13 @@ class Sheet:
         if numbers:
             values_missing = dict.fromkeys(numbers, missing)
             how |= {"na_filter": True, "keep_default_na": False, "na_values": values_missing}
-        exactly = not numbers or has_long_numbers(self._regular)
-        for precision in ["round_trip"] if exactly else [None, "round_trip"]:
-            frame = self.frame(first, dtype, [*texts, *numbers], float_precision=precision, **how)
+        for precision in _precisions(not numbers or has_long_numbers(self._regular)):
+            frame = self.frame(first, dtype, [*texts, *numbers], **precision, **how)
             columns = {j: frame.pop(j) for j in texts}
             values = frame.to_numpy(dtype=np.float64)
             if precision or are_exact(values):
                 break
+        values = values if values.flags.writeable else values.copy()
         self._check_numbers(first, numbers, values)
         return columns, values
 
@@ -370,3 +370,16 @@ def import_pandas(path: Path) -> Any:
     except ImportError:
         raise bad(path, "needs pandas; install it with pip install 'odsymnmf[cli]'") from None
     return pandas
+
+
+def _precisions(exactly: bool) -> list[dict[str, str]]:
+    """Return how pandas is to read numbers: quickly, and if that was not exact, exactly.
+
+    From 3.1 on pandas reads them exactly by default, and warns of the option.
+    """
+    import pandas
+
+    if tuple(int(part) for part in pandas.__version__.split(".")[:2]) >= (3, 1):
+        return [{}]
+    exact = {"float_precision": "round_trip"}
+    return [exact] if exactly else [{}, exact]

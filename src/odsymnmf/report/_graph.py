@@ -27,6 +27,8 @@ def readable_links(A: Similarity) -> Links | str:
     """Return the links of A if they make a readable drawing, else why they do not."""
     if A.n > MOST_ITEMS:
         return f"more than {MOST_ITEMS} items cannot be told apart"
+    if A.n_features is not None:
+        return "nearly all pairs of documents are similar"
     pairs = links(A)
     if not len(pairs[0]):
         return "it has no links"
