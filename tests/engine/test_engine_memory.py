@@ -31,7 +31,7 @@ def test_the_estimate_is_near_the_truth():
         "import resource, numpy as np, odsymnmf as od\n"
         "from scipy import sparse\n"
         "from odsymnmf.engine.memory import peak_memory\n"
-        "n = 150_000\n"
+        "n = 400_000\n"
         "i, j = np.random.default_rng(0).integers(0, n, (2, 3 * n))\n"
         "A = sparse.coo_array((np.ones(3 * n), (i, j)), shape=(n, n)).tocsr()\n"
         "P = od.similarity.as_similarity(A + A.T)\n"

@@ -198,14 +198,15 @@ class Sheet:
             if found is not None:
                 return found
         # From 3.1 on, pandas would make numbers of categories such as 07.
-        plain = dict.fromkeys(texts, "str") if _is_new() else texts
+        new = _is_new(import_pandas(self.path))
+        plain = dict.fromkeys(texts, "str") if new else texts
         dtype = {j: plain[j] if kind == "category" else kind for j, kind in texts.items()}
         dtype |= dict.fromkeys(numbers, np.float64)
         how: dict[str, Any] = {"low_memory": "category" not in texts.values()}
         if numbers:
             values_missing = dict.fromkeys(numbers, missing)
             how |= {"na_filter": True, "keep_default_na": False, "na_values": values_missing}
-        for precision in _precisions(not numbers or has_long_numbers(self._regular)):
+        for precision in _precisions(new, not numbers or has_long_numbers(self._regular)):
             frame = self.frame(first, dtype, [*texts, *numbers], **precision, **how)
             columns = {j: frame.pop(j).astype(kind) for j, kind in texts.items()}
             values = frame.to_numpy(dtype=np.float64)
@@ -375,19 +376,17 @@ def import_pandas(path: Path) -> Any:
     return pandas
 
 
-def _precisions(exactly: bool) -> list[dict[str, str]]:
+def _precisions(new: bool, exactly: bool) -> list[dict[str, str]]:
     """Return how pandas is to read numbers: quickly, and if that was not exact, exactly.
 
     From 3.1 on pandas reads them exactly by default, and warns of the option.
     """
-    if _is_new():
+    if new:
         return [{}]
     exact = {"float_precision": "round_trip"}
     return [exact] if exactly else [{}, exact]
 
 
-def _is_new() -> bool:
+def _is_new(pandas: Any) -> bool:
     """Whether pandas is of version 3.1 or newer."""
-    import pandas
-
     return tuple(int(part) for part in pandas.__version__.split(".")[:2]) >= (3, 1)
