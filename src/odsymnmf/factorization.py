@@ -245,7 +245,7 @@ def factorize(
     n_jobs : int, optional
         Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
         The result is the same for every number, to the bit. None sweeps row by row, in one
-        thread: another way to a result as good. Sparse memberships are swept row by row, in one
+        thread: another local minimum, perhaps. Sparse memberships are swept row by row, in one
         thread, whatever it is.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.

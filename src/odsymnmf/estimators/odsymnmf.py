@@ -131,7 +131,7 @@ class ODSymNMF(
         Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
         a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
         go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
-        bit. None sweeps row by row, in one thread: another way to a result as good.
+        bit. None sweeps row by row, in one thread: another local minimum, perhaps.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds what is random; pass an int for reproducible results.
     checkpoint : path, default=None
