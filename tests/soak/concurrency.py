@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from .lines import Line
 from .problems import quiet
@@ -28,7 +29,10 @@ def fit(seed, k):
 
 def threads(cases):
     """Eight threads of this process."""
-    with ThreadPoolExecutor(8) as pool:
+    # Python's list of filters belongs to the process: each thread that leaves `catch_warnings` puts
+    # back what it found, others' changes included. So one filter is set around all of them.
+    with warnings.catch_warnings(), ThreadPoolExecutor(8) as pool:
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return list(pool.map(lambda case: fit(*case), cases))
 
 
