@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 import odsymnmf as od
 from odsymnmf import ODSymNMF, observers
 from odsymnmf.engine.run import Sweep
-from odsymnmf.estimators import odsymnmf as base
-from odsymnmf.fitting import InterruptedWarning
+from odsymnmf.estimators import best_of as base
+from odsymnmf.fitting import Fit, InterruptedWarning
 
 # Starts
 
@@ -32,11 +32,11 @@ def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A):
 def test_the_first_start_is_init_and_the_others_are_random(A, monkeypatch):
     calls = []
 
-    def spy(*args, init, random_state, **kwargs):
-        calls.append((init, random_state))
-        return od.factorize(*args, init=init, random_state=random_state, **kwargs)
+    def spy(**options):
+        calls.append((options["init"], options["random_state"]))
+        return Fit(**options)
 
-    monkeypatch.setattr(base, "factorize", spy)
+    monkeypatch.setattr(base, "Fit", spy)
     ODSymNMF(3, init="greedy", n_init=4, random_state=7).fit(A)
     inits, seeds = zip(*calls, strict=True)
     assert inits == ("greedy", "random", "random", "random")
@@ -53,11 +53,11 @@ def test_starts_come_first_and_share_the_threads_that_are_left(
 ):
     shares = []
 
-    def spy(*args, n_jobs, **kwargs):
-        shares.append(n_jobs)
-        return od.factorize(*args, n_jobs=n_jobs, **kwargs)
+    def spy(**options):
+        shares.append(options["n_jobs"])
+        return Fit(**options)
 
-    monkeypatch.setattr(base, "factorize", spy)
+    monkeypatch.setattr(base, "Fit", spy)
     ODSymNMF(3, init="random", n_init=n_init, n_jobs=n_jobs, random_state=0).fit(A)
     assert shares == [each] * n_init
 
@@ -226,9 +226,8 @@ def test_callbacks_at_the_last_sweep_and_with_threads(A):
 def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
     """Ctrl-C in the second of five starts: the first two are compared, no third begins."""
     begun = []
-    original = base.factorize
 
-    def interrupting(*args, callback, **options):
+    def interrupting(callback, **options):
         begun.append(options["init"])
 
         def press(sweep):
@@ -236,9 +235,9 @@ def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
                 raise KeyboardInterrupt
             return callback(sweep)
 
-        return original(*args, callback=press, **options)
+        return Fit(callback=press, **options)
 
-    monkeypatch.setattr(base, "factorize", interrupting)
+    monkeypatch.setattr(base, "Fit", interrupting)
     with pytest.warns(InterruptedWarning):
         model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
     assert begun == ["spectral", "random"]
@@ -249,15 +248,14 @@ def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
 def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
     """Ctrl-C where no sweep is under way; before the first start is done, it is passed on."""
     begun = []
-    original = base.factorize
 
-    def interrupting(*args, **options):
+    def interrupting(**options):
         begun.append(options["init"])
         if len(begun) == limit:
             raise KeyboardInterrupt
-        return original(*args, **options)
+        return Fit(**options)
 
-    monkeypatch.setattr(base, "factorize", interrupting)
+    monkeypatch.setattr(base, "Fit", interrupting)
     limit = 3
     with pytest.warns(InterruptedWarning):
         model = ODSymNMF(3, n_init=5, random_state=0).fit(A)

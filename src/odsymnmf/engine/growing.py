@@ -32,6 +32,7 @@ class Growth:
             np.empty(n), np.empty(n),
         )  # fmt: skip
         self.taken = np.zeros(n, dtype=bool)
+        self.begun = False
         # Until an item has been picked, all count: w = 1.
         self.v, self.c = degrees + self.own, columns
         self.picks = A.picks(self.own, H, len(columns))
@@ -39,11 +40,10 @@ class Growth:
     def pick(self, avoid: Array | None = None) -> bool:
         """Add the best item, as the first none of those to avoid; say whether it got an entry."""
         check()
-        first = not self.taken.any()
-        barred = avoid if first and avoid is not None else self.taken
+        barred = self.taken if self.begun or avoid is None else avoid
         k = kernels.greedy.best(self.v, self.H, self.c, barred)
         self.loss.place(np.array([k]), self.H, self.column)
-        self.taken[k] = True
+        self.taken[k] = self.begun = True
         self.v, self.c = self.picks.add(int(k))
         return bool(self.column.h[k] > 0)
 

@@ -264,7 +264,6 @@ class Run:
         state = self.state
         assert state.queue is not None
         if not state.queue:
-            self._audit()
             state.queue, state.stalled = None, False
             if len(state.restarts) == state.accepted:
                 state.round = self.rounds  # nothing moved: this round was the last

@@ -18,8 +18,8 @@ from odsymnmf.problem.rounds import LARGEST, tiles
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
 
-# Columns of H that a block of rows may have without being cut into smaller ones.
-COLUMNS = 8
+# Entries of rows times columns of H in a block: what a kernel does without hearing Ctrl-C.
+WORK = 2**25
 
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
@@ -61,10 +61,11 @@ def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, An
 
 
 def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
-    """Yield some of the items after another; with many columns fewer: kernels hear no Ctrl-C."""
+    """Yield some of the items after another; fewer where each is more work, because of Ctrl-C."""
+    most = max(1, WORK // max(1, A.row_entries * r))
     for b in A.item_blocks(len(items)):
         some = items[b]
-        for piece in blocks(len(some), -(-len(some) // max(1, r // COLUMNS))):
+        for piece in blocks(len(some), most):
             yield some[piece]
 
 
