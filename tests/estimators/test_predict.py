@@ -126,7 +126,7 @@ def test_blocks_change_nothing(monkeypatch):
     A = planted()
     model = ODSymNMF(3, affinity="rbf", loss="l1").fit(A)
     whole = model.predict_membership(A)
-    monkeypatch.setattr("odsymnmf.estimators.odsymnmf.BLOCK_ENTRIES", 5 * 33)
+    monkeypatch.setattr("odsymnmf.problem.blocking.BLOCK_ENTRIES", 5 * 33)
     assert_allclose(model.predict_membership(A), whole, atol=1e-12)
 
 

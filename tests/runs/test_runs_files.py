@@ -10,6 +10,7 @@ from scipy import sparse
 
 from odsymnmf import memberships, runs
 from odsymnmf.drawing import matrix_picture
+from odsymnmf.problem import blocking
 from odsymnmf.runs import writing
 
 NAMES = ["a", "b b", "c\td", "lone \ud800 half", "#e", "f,g"]
@@ -65,7 +66,7 @@ def test_a_cover_is_one_cluster_per_line(tmp_path):
 
 def test_strengths_of_an_array_are_those_of_the_library(tmp_path, monkeypatch):
     """In blocks of rows, and of an array in single precision."""
-    monkeypatch.setattr(writing, "BLOCK_ENTRIES", 7)
+    monkeypatch.setattr(blocking, "BLOCK_ENTRIES", 7)
     rng = np.random.default_rng(0)
     for dtype in (np.float64, np.float32):
         H = (rng.random((40, 3)) * (rng.random((40, 3)) < 0.5)).astype(dtype)

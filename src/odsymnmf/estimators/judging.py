@@ -11,10 +11,7 @@ from odsymnmf.estimators.scoring import foretold
 from odsymnmf.inputs import called
 from odsymnmf.memberships import Rule, overlapping_sets
 from odsymnmf.options import bound
-from odsymnmf.problem import without_diagonal_entries
-
-# Similarities of new items that are held at a time.
-BLOCK_ENTRIES = 2**22
+from odsymnmf.problem import blocking, without_diagonal_entries
 
 
 class JudgingMixin:
@@ -60,7 +57,7 @@ class JudgingMixin:
             X = _without_own(X, len(H))
         X = self._validated(X, reset=False)
         rest = self._scales, bound(self.settings_["upper"]), self.zero_weight
-        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // len(H)))
+        pieces = blocks(X.shape[0], max(1, blocking.BLOCK_ENTRIES // len(H)))
         parts = [foretold(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
         loss, alone = np.sum(parts, axis=0)
         return float(1 - loss / alone) if alone > 0 else 0.0

@@ -31,11 +31,8 @@ from odsymnmf.inputs import weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, with_callbacks
 from odsymnmf.options import bound, whole_number
-from odsymnmf.problem import Similarity
+from odsymnmf.problem import Similarity, blocking
 from odsymnmf.random_state import RandomState
-
-# Similarities of new items that are held at a time.
-BLOCK_ENTRIES = 2**22
 
 
 class ODSymNMF(
@@ -368,7 +365,7 @@ class ODSymNMF(
             upper=bound(self.settings_["upper"]),
             zero_weight=self.zero_weight,
         )
-        pieces = blocks(X.shape[0], max(1, BLOCK_ENTRIES // H.shape[0]))
+        pieces = blocks(X.shape[0], max(1, blocking.BLOCK_ENTRIES // H.shape[0]))
         found = [solve(self._affinities.to_fitted(X[b])) for b in pieces]
         return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
 

@@ -8,10 +8,10 @@ from scipy import sparse
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses import Scales, pair_losses
 from odsymnmf.engine.new_items import solve_rows
+from odsymnmf.problem import blocking
 
 # Parts of the fitted items: the similarities to one are foretold from those to the others.
 PARTS = 5
-BLOCK_ENTRIES = 2**22
 
 
 def foretold(S: Any, H: Array, scales: Scales, upper: float, zero_weight: float) -> Array:
@@ -39,7 +39,7 @@ def foretold(S: Any, H: Array, scales: Scales, upper: float, zero_weight: float)
     for part in range(min(PARTS, n)):
         asked, told = np.flatnonzero(place == part), np.flatnonzero(place != part)
         X = solve_rows(S[:, told], H[told], scales, upper, zero_weight).astype(np.float64)
-        for b in blocks(S.shape[0], max(1, BLOCK_ENTRIES // max(len(asked), 1))):
+        for b in blocks(S.shape[0], max(1, blocking.BLOCK_ENTRIES // max(len(asked), 1))):
             truth, weights = _full(S[b][:, asked], zero_weight)
             known = ~np.isnan(truth)
             truth, weights = np.where(known, truth, 0.0), np.where(known, weights, 0.0)

@@ -13,9 +13,9 @@ from scipy import sparse
 from odsymnmf import memberships
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.drawing import MatrixPicture, as_members
+from odsymnmf.problem import blocking
 from odsymnmf.runs.folder import RUN
 
-BLOCK_ENTRIES = 2**22
 # Names that could be taken for a comment, lose blanks or break a line: these are quoted even where
 # the csv module sees no need.
 UNCLEAR = re.compile(r"^[#%\s]|\s$|[\r\n;\t]")
@@ -176,7 +176,7 @@ def _labels(H: Any, given: Array | None = None) -> tuple[list[int], list[float]]
     label = np.empty(len(H), dtype=np.intp)
     own = np.zeros(len(H))
     totals = H.sum(axis=0, dtype=np.float64)
-    for b in blocks(len(H), max(1, BLOCK_ENTRIES // H.shape[1])):
+    for b in blocks(len(H), max(1, blocking.BLOCK_ENTRIES // H.shape[1])):
         h = H[b].astype(np.float64)
         label[b] = memberships.labels(h) if given is None else given[b]
         ties = h * np.maximum(totals - h, 0.0)

@@ -7,9 +7,9 @@ import numpy as np
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import meetings
-from odsymnmf.engine.losses.l2 import CANCELLED
 from odsymnmf.engine.losses.measures import row_tiles, rows_of, swept, tidy, total_error, worth
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
+from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.rounds import Moves, Task
 

@@ -9,11 +9,9 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import meetings
 from odsymnmf.engine.losses.measures import swept, tidy, total_error, worth
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
+from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.rounds import Moves, Task, tiles
-
-# A sum this small relative to the largest that it has been is computed anew, as in the kernels.
-CANCELLED = 1e-4
 
 
 class GramSums:

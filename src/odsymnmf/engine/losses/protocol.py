@@ -7,7 +7,8 @@ entries of H:
 
 and symNMF adds the diagonal. The two numbers are its `Scales`. A loss keeps no state: what sweeps
 keep up to date about H is in the sums that it makes, so a run can set them aside, write them down
-and take them up again.
+and take them up again. (`robust` moves its scales on the way; its sums hold where they are, and
+set them again.)
 """
 
 from collections.abc import Callable

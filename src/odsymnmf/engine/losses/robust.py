@@ -21,31 +21,31 @@ PATIENCE = 8
 
 
 class RobustSums(BothSums):
-    """The sums of a mix; the share of l1, both relative losses, sweeps taken back in a row."""
+    """The sums of a mix, and its course: share of l1, both losses, sweeps taken back in a row."""
 
     def __init__(self, loss: "Robust", H: Array):
         super().__init__(loss.A, H)
         self.loss = loss
-        self.mix = np.array([loss.l1_ratio, *loss.both(H), 0.0])
+        self.course = np.array([loss.l1_ratio, *loss.both(H), 0.0])
 
     def save(self, items: Array) -> Any:
         """Return what changes of the items' rows can change."""
-        return super().save(items), self.mix.copy()
+        return super().save(items), self.course.copy()
 
     def restore(self, saved: Any) -> None:
         """Put back what was saved."""
         super().restore(saved[0])
-        self.mix = saved[1]
-        self.loss.l1_ratio = float(self.mix[0])
+        self.course = saved[1]
+        self.loss.l1_ratio = float(self.course[0])
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
-        return {"mix": self.mix, **super().state()}
+        return {"course": self.course, **super().state()}
 
     def load(self, state: dict[str, Array]) -> None:
-        """Go on from the arrays that `state` has returned, and from their mix."""
+        """Go on from the arrays that `state` has returned, and from the mix in them."""
         super().load(state)
-        self.loss.l1_ratio = float(self.mix[0])
+        self.loss.l1_ratio = float(self.course[0])
 
 
 class Robust(Mixed):
@@ -71,7 +71,7 @@ class Robust(Mixed):
         """Sweep for the mix as it is; take it back where the larger loss rises; move the mix."""
         assert isinstance(sums, RobustSums)
         before, saved = H[items].copy(), sums.save(items)
-        self.l1_ratio, absolute, squared, refused = sums.mix.tolist()
+        self.l1_ratio, absolute, squared, refused = sums.course.tolist()
         found = self.sweep_both(H, sums, items, empty, rounds)
         new = absolute - found.l1 / self.zero.l1, squared - found.l2 / self.zero.l2
         decrease, violation = max(absolute, squared) - max(new), found.violation
@@ -87,5 +87,5 @@ class Robust(Mixed):
             violation = 1.0 if refused < PATIENCE else 0.0
             mix = 0.5 * (self.l1_ratio + float(absolute > squared))
         self.l1_ratio = min(max(mix, 1e-3), 1.0 - 1e-3)
-        sums.mix = np.array([self.l1_ratio, *new, refused])
+        sums.course = np.array([self.l1_ratio, *new, refused])
         return Step(decrease, violation)
