@@ -8,8 +8,8 @@ new row less the old, and E_i = n_i n_i^T - o_i o_i^T, what pairs i != j of the 
     l1:  sum |A_ij - n_i . n_j| - |A_ij - n_i . o_j| - |A_ij - o_i . n_j| + |A_ij - o_i . o_j|,
 
 where the latter is d_i . d_j if A_ij <= 0. The sums over all pairs come with the changes of D and
-W: each E_i meets the sum of those before it, so that no term i = i enters and nothing cancels.
-Stored pairs and exceptions inside a round are visited one by one.
+W: for l1 each d_i meets the sum of those before it; for l2 it is the square of the sum of all E_i
+less their own squares. Stored pairs and exceptions inside a round are visited one by one.
 
 The items of a round are first, first + stride, ..., where the stride is a power of two.
 """
@@ -25,6 +25,9 @@ from odsymnmf.kernels.l2 import entries, load, note_peaks
 from odsymnmf.kernels.mixed import solve_row as solve_mixed
 from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.sources import gather, look_ahead
+
+# Squares of single rows' changes that exceed what the rows gain by more are not to be subtracted.
+OUTWEIGHED = 1e3
 
 
 class Lattice(NamedTuple):
@@ -44,10 +47,11 @@ def _begin_row(k, p, H, New):
 @part
 def _put_back(sums, row):
     """Put the row back into D, if it was left out lest its sums cancel; say whether it moved."""
-    D, x, before, own = sums.D, row.x, row.before, row.own
+    D, x, before, own, d = sums.D, row.x, row.before, row.own, row.g
     moved = False
     for t in range(len(x)):
         o = before[t]
+        d[t] = x[t] - o
         moved |= x[t] != o
         if own[t] != o:
             for l in range(len(x)):
@@ -56,30 +60,55 @@ def _put_back(sums, row):
 
 
 @part
-def _note_gram(items, H, New, moved, row, change, clash):
-    """Add each E_k to the change of D, and what it meets there to the clash.
+def _note_gram(m, row, change):
+    """Add E = o d^T + d n^T of a row to the change of D, and return its square.
 
-    E_k = o d^T + d n^T, so that small changes keep their digits. A pass of its own: the cache has
-    room for D or for its change.
+    Written so, small changes keep their digits. ``m`` entries were or are not zero.
     """
     n, o, d, found = row.x, row.before, row.g, row.found
-    r = len(n)
-    for p in range(len(items)):
-        if not moved[p]:
-            continue
-        k, m = items[p], 0
-        for l in range(r):
-            n[l], o[l] = New[p, l], H[k, l]
-            d[l] = n[l] - o[l]
-            found[m] = l
-            m += (n[l] != 0.0) | (o[l] != 0.0)
-        for j in range(m):
-            t = found[j]
-            o_t, d_t = o[t], d[t]
+    oo, nn, dd, od, nd = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(m):
+        t = found[j]
+        o_t, d_t, n_t = o[t], d[t], n[t]
+        oo += o_t * o_t
+        nn += n_t * n_t
+        dd += d_t * d_t
+        od += o_t * d_t
+        nd += n_t * d_t
+        for l in range(len(n)):
+            change[t, l] += o_t * d[l] + d_t * n[l]
+    return (oo + nn) * dd + 2.0 * od * nd
+
+
+@part
+def _meet(items, H, New, moved, row, change, squares, decrease):
+    """Return sum of <E_i, E_j> over pairs i != j: the square of their sum less their own squares.
+
+    Where these are so much larger than the decrease that its digits would cancel (an item that
+    outweighs all others of its column), each E_i meets the sum of those before it, which is set up
+    once more.
+    """
+    r, total = change.shape[0], 0.0
+    if squares <= OUTWEIGHED * decrease:
+        for t in range(r):
             for l in range(r):
-                e = o_t * d[l] + d_t * n[l]
-                clash[l] += change[t, l] * e
-                change[t, l] += e
+                total += change[t, l] * change[t, l]
+        return total - squares
+    n, o, d = row.x, row.before, row.g
+    for t in range(r):
+        for l in range(r):
+            change[t, l] = 0.0
+    for p in range(len(items)):
+        if moved[p]:
+            for l in range(r):
+                n[l], o[l] = New[p, l], H[items[p], l]
+                d[l] = n[l] - o[l]
+            for t in range(r):
+                for l in range(r):
+                    e = o[t] * d[l] + d[t] * n[l]
+                    total += change[t, l] * e
+                    change[t, l] += e
+    return 2.0 * total
 
 
 @part
@@ -92,14 +121,14 @@ def _twice(clash):
 
 @kernel
 def propose_l2(
-    items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, New, moved, change, clash
+    items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, New, moved, change
 ):
     """Set New[p] to the optimum of row items[p]; add to the change of D.
 
     ``sums`` are the caller's own copies. Return the decrease of the objective if every row were the
     only one, the violation, and what pairs among the items add to the objective in D's part.
     """
-    total, violations = 0.0, 0.0
+    total, violations, squares = 0.0, 0.0, 0.0
     note_peaks(sums, row)
     for p in range(len(items)):
         k = items[p]
@@ -109,15 +138,17 @@ def propose_l2(
         if p + 1 < len(items):
             prefetch(H, items[p + 1])
         start = load(k, H, sums, row)
-        _, decrease, violation = entries(
+        m, decrease, violation = entries(
             p, k, k, source, sums.D, row, heavy, exceptions, w0, diagonal, upper, 0.0, start, H,
             New, p,
         )  # fmt: skip
         total += decrease
         violations += violation
         moved[p] = _put_back(sums, row)
-    _note_gram(items, H, New, moved, row, change, clash)
-    return total, violations, _twice(clash)
+        if moved[p]:
+            squares += _note_gram(m, row, change)
+    clash = _meet(items, H, New, moved, row, change, squares, total)
+    return total, violations, clash
 
 
 @kernel
@@ -145,17 +176,17 @@ def propose_l1(items, rows, weight, exceptions, w0, H, sums, room, upper, New, m
 @kernel
 def propose_mixed(
     items, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix, upper, New, moved,
-    change_D, change_W, clash,
+    change_D, change_W,
 ):  # fmt: skip
     """As both others: decreases of f_1 and of f_2, largest change, what pairs add to either."""
-    absolute, squared, furthest, clash_W = 0.0, 0.0, 0.0, 0.0
+    absolute, squared, furthest, clash_W, squares = 0.0, 0.0, 0.0, 0.0, 0.0
     note_peaks(gram, row)
     begin(sums, room)
     x, before = row.x, row.before
     for p in range(len(items)):
         k = items[p]
         _begin_row(k, p, H, New)
-        _, first, second, largest = solve_mixed(
+        m, first, second, largest = solve_mixed(
             k, rows.which[p], k, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
             upper, 0.0, New, p,
         )  # fmt: skip
@@ -163,11 +194,13 @@ def propose_mixed(
         squared += second
         furthest = max(furthest, largest)
         moved[p] = _put_back(gram, row)
+        if moved[p]:
+            squares += _note_gram(m, row, change_D)
         for l in range(len(x)):
             clash_W += change_W[l] * (x[l] - before[l])
             change_W[l] += x[l] - before[l]
-    _note_gram(items, H, New, moved, row, change_D, clash)
-    return absolute, squared, furthest, 2.0 * clash_W, _twice(clash)
+    clash_D = _meet(items, H, New, moved, row, change_D, squares, squared)
+    return absolute, squared, furthest, 2.0 * clash_W, clash_D
 
 
 @summing
@@ -178,6 +211,13 @@ def stored_products(items, rows, lattice, H, New, moved):
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
         s = i >> shift
+        if b + 1 < len(items):
+            next = rows.which[b + 1]
+            for j in range(rows.indptr[next], rows.indptr[next + 1]):
+                k = np.int64(rows.indices[j])
+                if (k & mask) == first and k < i:
+                    prefetch(H, k)
+                    prefetch(New, k >> shift)
         if not moved[s]:
             continue
         for j in range(rows.indptr[q], rows.indptr[q + 1]):

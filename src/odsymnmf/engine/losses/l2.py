@@ -129,7 +129,6 @@ class L2:
         decrease, violation, clash = kernels.rounds.propose_l2(
             items, sums.products.source(items, H), exceptions, H, kept, l2.workspace(r),
             l2.room_for(exceptions, items, r), self.diagonal, w0, self.upper, New, moved, change,
-            np.zeros(r),
         )  # fmt: skip
         decrease = (decrease if exceptions is not None else w0 * decrease) - w0 * clash
         return Proposal(np.array([0.0, decrease]), violation, Change(None, change))

@@ -155,7 +155,7 @@ class Mixed:
         *decreases, furthest, clash_1, clash_2 = kernels.rounds.propose_mixed(
             items, rows, weight, exceptions, w0, H, gram, kept, l2.workspace(r),
             l2.room_for(exceptions, items, r), l1.workspace(rows, weight is not None, r),
-            tuple(self.scales), self.upper, New, moved, change.D, change.W, np.zeros(r),
+            tuple(self.scales), self.upper, New, moved, change.D, change.W,
         )  # fmt: skip
         scale = 1.0 if exceptions is not None else w0
         found = scale * np.array(decreases) - w0 * np.array([clash_1, clash_2])
