@@ -17,6 +17,7 @@ TABLES = [
     "quality",
     "overlaps",
     "how_many",
+    "stability",
     "restarts",
     "reading",
     "rounds",

@@ -29,27 +29,42 @@ def leiden(A: Any, r: int) -> Any:
     return leidenalg.find_partition(graph, partition, weights=weights, seed=0).membership
 
 
-def leiden_with_r(A: Any, r: int, steps: int = 12) -> Any:
-    """Modularity with a resolution, halved in on from 1 until r clusters come out, or nearly r.
-
-    Clusters of less than a tenth of the mean size (the crumbs of a graph in pieces) do not count.
-    """
+def leiden_partition(A: Any, resolution: float, seed: int = 0) -> Any:
+    """Modularity with a resolution."""
     import leidenalg
 
     graph, weights = _igraph(A)
     kind = leidenalg.RBConfigurationVertexPartition
-    low, high, best = 1 / 64, 64.0, (np.inf, None)
+    return leidenalg.find_partition(
+        graph, kind, weights=weights, resolution_parameter=resolution, seed=seed
+    )
+
+
+def _halved_in(A: Any, r: int, steps: int = 12) -> tuple[float, Any]:
+    """Halve in on the resolution, from 1, until r clusters come out, or nearly r.
+
+    Clusters of less than a tenth of the mean size (the crumbs of a graph in pieces) do not count.
+    """
+    low, high, best = 1 / 64, 64.0, (np.inf, 1.0, None)
     for _ in range(steps):
         resolution = np.sqrt(low * high)
-        found = leidenalg.find_partition(
-            graph, kind, weights=weights, resolution_parameter=resolution, seed=0
-        )
+        found = leiden_partition(A, resolution)
         count = sum(10 * r * size >= A.shape[0] for size in found.sizes())
-        best = min(best, (abs(count - r), found.membership), key=lambda pair: pair[0])
+        best = min(best, (abs(count - r), resolution, found.membership), key=lambda b: b[0])
         if count == r:
             break
         low, high = (resolution, high) if count < r else (low, resolution)
-    return best[1]
+    return best[1:]
+
+
+def leiden_resolution(A: Any, r: int) -> float:
+    """Return the resolution that gives r clusters, or nearly r."""
+    return _halved_in(A, r)[0]
+
+
+def leiden_with_r(A: Any, r: int) -> Any:
+    """Modularity with the resolution that gives r clusters, or nearly r."""
+    return _halved_in(A, r)[1]
 
 
 def infomap(A: Any, r: int) -> Any:
