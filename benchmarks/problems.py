@@ -33,6 +33,16 @@ def dense(n: int, r: int, seed: int = 0) -> Any:
     return H @ H.T + (noise + noise.T) / 2
 
 
+def kernel(n: int, groups: int, seed: int = 0) -> Any:
+    """Return exp(-|x - y|^2 / (2 s^2)) for points in clouds, s half the median distance."""
+    rng = np.random.default_rng(seed)
+    X = 4 * rng.standard_normal((groups, 5))[rng.integers(groups, size=n)]
+    X += rng.standard_normal((n, 5))
+    squares = np.sum(X**2, axis=1)
+    distances = np.maximum(squares[:, None] + squares - 2 * X @ X.T, 0)
+    return np.exp(-distances / (0.5 * np.median(distances[:300, :300])))
+
+
 def documents(data: Path | None, name: str) -> Any | None:
     """Return a document-word matrix of the data directory, None without one."""
     path = data / "documents" / f"{name}.npz" if data else None
