@@ -44,57 +44,59 @@ def factorize(
     """Find H >= 0 with A_ij ~ (H H^T)_ij for every pair i != j.
 
     Minimise sum_{i != j} w_ij |A_ij - h_i . h_j|^p over H >= 0 (n x r), p = 2 or 1, by exact
-    coordinate descent, row by row. The diagonal of A is never looked at.
+    coordinate descent, row by row. The diagonal of A is ignored.
 
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
-        graph, a DataFrame or AnnData is taken too (`odsymnmf.inputs.similarities`). Negative
-        entries pull items apart. float32 and float64 are kept. NaN off the diagonal (or a masked
-        entry) is an unknown pair, which is left out.
+        graph, a DataFrame or AnnData is accepted too (`odsymnmf.inputs.similarities`). Negative
+        entries pull items apart. float32 and float64 are preserved. NaN off the diagonal (or a
+        masked entry) marks an unknown pair, which is left out.
     r : int or "auto"
         Number of columns of H, the clusters. "auto", with sparse memberships: as many as the
         start finds, thousands perhaps (`odsymnmf.choose.n_clusters` for full ones).
     loss : {"l2", "l1", "mixed", "robust"}
-        Squared errors; absolute errors, better for binary A with wrong or missing links; both,
-        each relative to its value without memberships, in the ratio ``l1_ratio``; or the larger
-        of these two.
+        Squared errors; absolute errors, better for binary A with wrong or missing links; a
+        weighted sum of both, each relative to its value at H = 0, with weight ``l1_ratio`` on
+        l1; or the larger of these two.
     l1_ratio : float
-        The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
+        Weight of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
     init : str, array (n x r), labels, or list of sets
-        The start. "auto" is "spectral" for l2 and more than 500 items, else "greedy"; with sparse
-        memberships it is "ego". Labels are one whole number per item, -1 for none; sets hold the
-        numbers of items, and may overlap. For sparse memberships: "ego" (sets of neighbours, which
-        need no number of clusters), "leiden", "label_propagation" (igraph's), labels, sets, or a
-        sparse array (n x r). For full ones: "greedy", "spectral", "nndsvd", "random", "zero", "l2",
-        "mixed", an array, labels or sets. "greedy" is the paper's, "spectral" the fastest on large
-        graphs, "nndsvd" the usual one of NMF, made symmetric. "l2" and "mixed" are the fits of
-        these losses from the greedy start, for another loss to go on from (their sweeps are not
+        Initial memberships. "auto" is "spectral" for l2 and more than 500 items, else "greedy";
+        with sparse memberships it is "ego". Labels are one integer per item, -1 for none; sets
+        hold the indices of items and may overlap. For sparse memberships: "ego" (sets of
+        neighbours, which need no number of clusters), "leiden", "label_propagation" (igraph's),
+        labels, sets, or a sparse array (n x r). For full ones: "greedy", "spectral", "nndsvd",
+        "random", "zero", "l2", "mixed", an array, labels or sets. "greedy" is the paper's, "spectral" the fastest on
+        large graphs, "nndsvd" the usual one of NMF, made symmetric. "l2" and "mixed" are the fits of
+        these losses from the greedy start, as a start for another loss (their sweeps are not
         counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
-        What every pair weighs, symmetric and >= 0; 0 is an unknown pair. A pair that sparse
-        weights do not store keeps its ordinary weight.
+        Weight of every pair, symmetric and >= 0; 0 marks an unknown pair. Pairs that are not
+        stored in sparse weights keep their default weight.
     zero_weight : float
-        What a pair weighs that a sparse A does not store. Less than 1 makes l1 and l2 explain more
-        of the links of a sparse graph, at the price of pairs that are not linked.
+        Weight of the pairs that a sparse A does not store. Below 1, l1 and l2 explain more of the
+        links of a sparse graph, at the expense of pairs that are not linked.
     max_iter : int
-        Most sweeps; a sweep updates every entry of H once. Those over a few items after a
-        restart do not count.
+        Maximum number of sweeps; a sweep updates every entry of H once. Sweeps over a few items
+        after a restart are not counted.
     tol : float
-        Stop when the violation of the optimality conditions has fallen to this fraction of that
-        in the first sweep (l2), or no entry moves by more than this fraction of the largest (l1).
+        Stop when the violation of the optimality conditions has decreased to this fraction of
+        its value in the first sweep (l2), or no entry changes by more than this fraction of the
+        largest one (l1).
     upper : float, optional
-        Upper bound on the entries of H. Hubs can have entries that grow without end (and are
-        stopped at 10,000 times the root of the largest similarity); for binary A, ``upper=1``
+        Upper bound on the entries of H. Entries of hubs can grow without bound (they are stopped
+        at 10,000 times the square root of the largest similarity); for binary A, ``upper=1``
         makes H comparable to memberships between 0 and 1.
     restarts : int, optional
-        Most rounds of column restarts. When a sweep changes little, every column in turn is
-        taken out and built anew, greedily, on what the others leave over; it is kept if that
-        lowers the objective. Rounds end when one changes nothing. None means 10 for l1, which
-        otherwise depends much on its start, and 0 for l2 and for sparse memberships.
+        Maximum number of rounds of column restarts. When a sweep changes little, every column in
+        turn is removed and rebuilt greedily on the residual of the others; the new column is
+        kept if it lowers the objective. Rounds end when one changes nothing. None means 10 for
+        l1, which otherwise depends strongly on its start, and 0 for l2 and for sparse
+        memberships.
     memberships : {"auto", "sparse", "full"}
         How H is stored. "sparse": by its non-zeros, as a CSR array, at a cost that follows the
         memberships and not r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2
@@ -103,10 +105,9 @@ def factorize(
         ``upper=None`` means the root of the largest similarity. "auto" is "full", unless r is
         above 500 and n r above 2^24, H does not fit into memory, or r or init ask for "sparse".
     n_jobs : int, optional
-        Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
-        The result is the same for every number, to the bit. None sweeps row by row, in one
-        thread: another local minimum, perhaps. Sparse memberships are swept row by row, in one
-        thread, whatever it is.
+        Number of threads that share a sweep, -1 for all cores. A sweep is then done in rounds,
+        see the notes. The result is the same for every number, to the bit. None sweeps row by
+        row, in one thread, and may end in another local minimum.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
@@ -115,13 +116,14 @@ def factorize(
         None); returning True stops. With sparse memberships of many items also within a sweep,
         when ``rows`` of its rows are done (else None).
     checkpoint : path, optional
-        A file in which the fit is written down after the start, then now and then, and at its end.
-        If it exists, the fit goes on from there and ends with the same bits as if it had never
-        been stopped; once done, it returns at once. The file of other data, parameters or another
-        version is refused, and never overwritten. It is yours to remove. Not for sparse
+        A file to which the state of the fit is saved after the start, then every
+        ``checkpoint_every`` seconds, and at the end. If it exists, the fit resumes from it and
+        ends with the same bits as an uninterrupted one; once complete, it returns at once. The
+        file of other data, parameters or another version is refused and never overwritten. It
+        is never removed. Not for sparse
         memberships.
     checkpoint_every : float
-        Least seconds between two writes; 0 writes after every step.
+        Minimum number of seconds between two writes; 0 writes after every step.
 
     Returns
     -------
@@ -136,8 +138,9 @@ def factorize(
 
     Notes
     -----
-    Ctrl-C returns the last complete sweep or accepted restart, with status "interrupted" and a
-    warning; before the start is done, and at a second Ctrl-C, KeyboardInterrupt is raised.
+    Ctrl-C returns the state after the last complete sweep or accepted restart, with status
+    "interrupted" and a warning; during the start, and at a second Ctrl-C, KeyboardInterrupt is
+    raised.
     Similarities whose largest is beyond 2^200 or below 2^-200 (float32: 2^40) are multiplied by a
     power of two for the fit, which changes no digit of the result.
 
@@ -203,9 +206,9 @@ def objective(
     diagonal : {"ignore", "fit"}
         "fit" adds the terms i = j (l2 only).
     l1_ratio : float
-        The share of l1 in ``loss="mixed"``.
+        Weight of l1 in ``loss="mixed"``.
     weights, zero_weight
-        What pairs weigh, as for `factorize`.
+        Weights of the pairs, as for `factorize`.
 
     Returns
     -------
