@@ -245,8 +245,7 @@ def factorize(
     n_jobs : int, optional
         Threads that share a sweep, -1 for all cores. A sweep then goes in rounds, see the notes.
         The result is the same for every number, to the bit. None sweeps row by row, in one
-        thread: another local minimum, perhaps. Sparse memberships are swept row by row, in one
-        thread, whatever it is.
+        thread: another local minimum, perhaps.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
@@ -258,8 +257,7 @@ def factorize(
         A file in which the fit is written down after the start, then now and then, and at its end.
         If it exists, the fit goes on from there and ends with the same bits as if it had never
         been stopped; once done, it returns at once. The file of other data, parameters or another
-        version is refused, and never overwritten. It is yours to remove. Not for sparse
-        memberships.
+        version is refused, and never overwritten. It is yours to remove.
     checkpoint_every : float
         Least seconds between two writes; 0 writes after every step.
 
@@ -304,12 +302,27 @@ def factorize(
     jobs, rng = threads(n_jobs), as_random(random_state)
     if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
         assert isinstance(similarity, Sparse)
-        _refuse_with_sparse(similarity, restarts, checkpoint)
+        _refuse_with_sparse(similarity, restarts)
         with held():  # this imports Numba, which Ctrl-C must not cut in two
+            from odsymnmf.engine.many.checkpoint import SparseCheckpoint, start_of
             from odsymnmf.engine.many.fit import fit as fit_sparse
         upper = upper_bound(similarity, upper, loss, "sparse")
-        options: Any = {"max_iter": max_iter, "tol": tol, "upper": upper, "callback": callback}
-        found = fit_sparse(similarity, columns, init, rng, loss=loss, **options)
+        options: Any = {"loss": loss, "upper": upper, "max_iter": max_iter, "tol": tol}
+        sparse_kept = None
+        if checkpoint is not None:
+            identity = {
+                "version": odsymnmf.__version__,
+                "memberships": "sparse",
+                "data": fingerprint(similarity, False),
+                "init": init if isinstance(init, str) else "given",
+                "start": start_of(init, similarity.n, columns),
+                "random_state": seed_of(random_state),
+                **{"r": r, "rounds": jobs is not None, **options},
+            }
+            every = number("checkpoint_every", checkpoint_every, 0)
+            sparse_kept = SparseCheckpoint(checkpoint, every, identity)
+        options |= {"callback": callback, "n_jobs": jobs, "checkpoint": sparse_kept}
+        found = fit_sparse(similarity, columns, init, rng, **options)
         if found.status == "max_iter" and max_iter > 0:
             warn_unconverged(tol, max_iter, stacklevel=2)
         if found.status == "interrupted":
@@ -333,6 +346,7 @@ def factorize(
         every = number("checkpoint_every", checkpoint_every, 0)
         identity = {
             "version": odsymnmf.__version__,
+            "memberships": "full",
             "data": fingerprint(similarity, diagonal == "fit"),
             "init": init if isinstance(init, str) else "array",
             "start": array_of(first),
@@ -480,17 +494,12 @@ def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
     return scale.down(init.toarray() if sparse.issparse(init) else init)
 
 
-def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
+def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:
     """Refuse what sparse memberships do not know, with a remedy."""
     if restarts:
         raise ValueError(
             f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
             'out, or use memberships="full".'
-        )
-    if checkpoint is not None:
-        raise ValueError(
-            "a fit of sparse memberships cannot be written down on its way; leave checkpoint out, "
-            'or use memberships="full".'
         )
     if Scale.of(A).e:
         raise ValueError(
