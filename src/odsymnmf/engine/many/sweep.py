@@ -242,9 +242,8 @@ class SparseL2:
 
     def join(self, changes: list[Pairs]) -> tuple[float, Pairs]:
         """Return what pairs of items in different pieces add, and the whole change of D."""
-        whole, across = changes[0], 0.0
+        whole, across = with_room(changes[0], sum(int(more.used[0]) for more in changes[1:])), 0.0
         for change in changes[1:]:
-            whole = with_room(whole, int(change.used[0]))
             across += float(sparse_rounds.join_pairs(change, whole))
         return across, whole
 
