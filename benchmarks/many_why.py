@@ -78,7 +78,9 @@ def examples(problems: dict[str, Any], most: int = 3) -> Iterator[tuple[str, ...
         loss = found["start"].best - found["after sweeps"].best
         sizes = np.array([len(s) for s in known])
         loss[(sizes < 8) | (sizes > 20)] = 0.0
-        for g in np.argsort(-loss)[:most]:
+        # Some groups are listed twice.
+        once = np.unique([str(np.sort(s)) for s in known], return_index=True)[1]
+        for g in once[np.argsort(-loss[once], kind="stable")[:most]]:
             group = known[g]
             parts = [np.intersect1d(s, group) for s in cuts["after sweeps"]]
             parts = sorted((p for p in parts if len(p) > 2), key=len, reverse=True)[:4]

@@ -106,6 +106,15 @@ def test_what_an_estimator_cannot_do_with_sparse_memberships():
             model.fit(cliques())
 
 
+def test_a_checkpoint_is_gone_on_from(tmp_path):
+    options = {"memberships": "sparse", "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    first, again = (ODSymNMF("auto", **options).fit(cliques()) for _ in range(2))
+    assert (tmp_path / "c").exists()
+    assert np.array_equal(first.membership_.toarray(), again.membership_.toarray())
+    with pytest.raises(ValueError, match="the checkpoint of another fit: its loss was 'l2'"):
+        ODSymNMF("auto", loss="l1", **options).fit(cliques())
+
+
 @pytest.mark.parametrize("loss", ["l2", "l1"])
 def test_score_is_what_the_definition_says(loss):
     rng = np.random.default_rng(1)
