@@ -79,7 +79,7 @@ def examples(problems: dict[str, Any], most: int = 3) -> Iterator[tuple[str, ...
         sizes = np.array([len(s) for s in known])
         loss[(sizes < 8) | (sizes > 20)] = 0.0
         # Some groups are listed twice.
-        once = np.unique([str(np.sort(s)) for s in known], return_index=True)[1]
+        once = np.unique([" ".join(map(str, np.sort(s))) for s in known], return_index=True)[1]
         for g in once[np.argsort(-loss[once], kind="stable")[:most]]:
             group = known[g]
             parts = [np.intersect1d(s, group) for s in cuts["after sweeps"]]

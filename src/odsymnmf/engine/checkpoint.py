@@ -71,7 +71,7 @@ class Checkpoint:
         """Let a run go on from what was read."""
         try:
             run.resume(state, sums)
-        except ValueError as error:
+        except (LookupError, ValueError) as error:
             raise self._damaged() from error
 
     def _damaged(self) -> storage.StorageError:
