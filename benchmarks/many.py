@@ -13,6 +13,7 @@ from unittest import mock
 import numpy as np
 from scipy import sparse
 
+from benchmarks import many_rounds
 from benchmarks.bigclam import bigclam_sets
 from benchmarks.many_problems import (
     among_known,
@@ -23,6 +24,7 @@ from benchmarks.many_problems import (
     planted,
 )
 from benchmarks.timing import in_new_process, table
+from odsymnmf import factorize
 from odsymnmf.engine.many import starts
 from odsymnmf.engine.many.find import FRACTION, find, natural_bound
 from odsymnmf.engine.many.memberships import Memberships, column_sets
@@ -40,8 +42,11 @@ def cpu(function: Callable[[], Any]) -> float:
 
 def warm() -> None:
     """Compile everything once."""
-    A, _ = planted(600, seed=1)
-    find(links(A))
+    A, groups = planted(600, seed=1)
+    stored = links(A)
+    find(stored)
+    factorize(A, "auto", memberships="sparse")
+    bigclam_sets(stored, len(groups))
 
 
 def swept(A: Any, **options: Any) -> tuple[SparseL2, sparse.csr_array]:
@@ -133,7 +138,10 @@ def peers(n: int, mixing: float = 0.2, bigclam: bool = False) -> Iterator[tuple[
     A, known = overlapping(n, mixing=mixing, seed=SEED)
     stored = links(A)
     cases: dict[str, Callable[[], Any]] = {
-        "ours": lambda: column_sets(find(stored), FRACTION, 3),
+        "ours, ten sweeps": lambda: column_sets(find(stored), FRACTION, 3),
+        'ours, `factorize(A, "auto")`': lambda: column_sets(
+            factorize(A, "auto", memberships="sparse").H, FRACTION, 3
+        ),
         "our start alone": lambda: starts.ego_networks(stored),
         "Leiden, modularity": lambda: leiden(A, None),
     }
@@ -151,7 +159,7 @@ def peers(n: int, mixing: float = 0.2, bigclam: bool = False) -> Iterator[tuple[
         yield (
             f"{n:,}, mixing {mixing}",
             name,
-            f"{seconds:.1f}",
+            f"{seconds:.2f}",
             f"{len(sets)}/{len(known)}",
             f"{f1:.3f}",
         )
@@ -250,6 +258,16 @@ def main(data: Path | None, only: str | None = None) -> None:
             "Beside other methods, overlapping family",
             ["items", "method", "CPU seconds", "clusters/groups", "F1"],
             (row for n in (10_000, 100_000) for row in peers(n, bigclam=n == 10_000)),
+        ),
+        "threads": lambda: table(
+            "Sweeps in rounds",
+            ["items", "sweeps", "seconds", "times as fast", "rounds split"],
+            many_rounds.sweeps(),
+        ),
+        "rounds": lambda: table(
+            "Fits in rounds",
+            ["items", "sweeps", "until converged", "clusters", "objective with its price", "F1"],
+            many_rounds.fits(),
         ),
         "mixing": lambda: table(
             "Where links leave the groups",

@@ -93,7 +93,7 @@ def best_match_f1(n: int, found: list[Array], known: list[Array]) -> tuple[float
     found = [s for s in found if len(s)]
     if not found:
         return 0.0, 0.0
-    F, K = _incidence(n, found), _incidence(n, known)
+    F, K = incidence(n, found), incidence(n, known)
     both = sparse.coo_array(K.T @ F)
     a, b = np.array([len(s) for s in known]), np.array([len(s) for s in found])
     f1 = 2.0 * both.data / (a[both.row] + b[both.col])
@@ -115,7 +115,7 @@ def among_known(n: int, found: list[Array], known: list[Array]) -> list[Array]:
     return [c for c in (s[covered[s]] for s in found) if len(c) >= 3]
 
 
-def _incidence(n: int, sets: list[Array]) -> sparse.csr_array:
+def incidence(n: int, sets: list[Array]) -> sparse.csr_array:
     columns = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
     ones = np.ones(len(columns))
     return sparse.csr_array((ones, (np.concatenate(sets), columns)), shape=(n, len(sets)))

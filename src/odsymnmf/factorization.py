@@ -68,10 +68,10 @@ def factorize(
         hold the indices of items and may overlap. For sparse memberships: "ego" (sets of
         neighbours, which need no number of clusters), "leiden", "label_propagation" (igraph's),
         labels, sets, or a sparse array (n x r). For full ones: "greedy", "spectral", "nndsvd",
-        "random", "zero", "l2", "mixed", an array, labels or sets. "greedy" is the paper's, "spectral" the fastest on
-        large graphs, "nndsvd" the usual one of NMF, made symmetric. "l2" and "mixed" are the fits of
-        these losses from the greedy start, as a start for another loss (their sweeps are not
-        counted).
+        "random", "zero", "l2", "mixed", an array, labels or sets. "greedy" is the paper's,
+        "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made symmetric.
+        "l2" and "mixed" are the fits of these losses from the greedy start, as a start for
+        another loss (their sweeps are not counted).
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
@@ -120,8 +120,7 @@ def factorize(
         ``checkpoint_every`` seconds, and at the end. If it exists, the fit resumes from it and
         ends with the same bits as an uninterrupted one; once complete, it returns at once. The
         file of other data, parameters or another version is refused and never overwritten. It
-        is never removed. Not for sparse
-        memberships.
+        is never removed.
     checkpoint_every : float
         Minimum number of seconds between two writes; 0 writes after every step.
 

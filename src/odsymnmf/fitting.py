@@ -87,23 +87,45 @@ class Fit:
 
     def _sparse(self, A: Sparse, r: int | None) -> Factorization:
         """Fit memberships that are stored by their non-zeros."""
-        _refuse_with_sparse(A, self.restarts, self.checkpoint)
-        threads(self.n_jobs)
+        _refuse_with_sparse(A, self.restarts)
+        jobs = threads(self.n_jobs)
         with held():  # this imports Numba, which Ctrl-C must not cut in two
+            from odsymnmf.engine.many.checkpoint import SparseCheckpoint, start_of
             from odsymnmf.engine.many.fit import fit
+        limits: Any = {
+            "loss": self.loss,
+            "upper": upper_bound(A, self.upper, self.loss, "sparse"),
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+        }
+        kept = None
+        if self.checkpoint is not None:
+            identity = {
+                "version": odsymnmf.__version__,
+                "memberships": "sparse",
+                "data": fingerprint(A, False),
+                "init": self.init if isinstance(self.init, str) else "given",
+                "start": start_of(self.init, A.n, r),
+                "random_state": seed_of(self.random_state),
+                "r": "auto" if r is None else r,
+                "rounds": jobs is not None,
+                **limits,
+            }
+            every = number("checkpoint_every", self.checkpoint_every, 0)
+            kept = SparseCheckpoint(self.checkpoint, every, identity)
         found = fit(
             A,
             r,
             self.init,
             as_random(self.random_state),
-            loss=self.loss,
-            upper=upper_bound(A, self.upper, self.loss, "sparse"),
-            max_iter=self.max_iter,
-            tol=self.tol,
+            **limits,
             callback=self.callback,
+            n_jobs=jobs,
+            checkpoint=kept,
         )
         none = np.empty(0, dtype=np.intp)
-        return Factorization(*found, none, None, Scales(1.0, 0.0) if self.loss == "l1" else SQUARED)
+        scales = Scales(1.0, 0.0) if self.loss == "l1" else SQUARED
+        return Factorization(*found, none, None, scales)
 
     def _full(self, A: Similarity, r: int) -> Factorization:
         """Fit memberships that are stored in full."""
@@ -162,6 +184,7 @@ class Fit:
             return None
         identity = {
             "version": odsymnmf.__version__,
+            "memberships": "full",
             "data": fingerprint(A, self.diagonal == "fit"),
             "init": init if isinstance(init, str) else "array",
             "start": array_of(first),
@@ -223,17 +246,12 @@ def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
     return scale.down(init.toarray() if sparse.issparse(init) else init)
 
 
-def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
+def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:
     """Refuse what sparse memberships do not know, with a remedy."""
     if restarts:
         raise ValueError(
             f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
             'out, or use memberships="full".'
-        )
-    if checkpoint is not None:
-        raise ValueError(
-            "a fit of sparse memberships cannot be written down on its way; leave checkpoint out, "
-            'or use memberships="full".'
         )
     if Scale.of(A).e:
         raise ValueError(

@@ -69,7 +69,6 @@ def test_new_items_go_to_the_groups_they_are_linked_to(rings, tmp_path):
         (["-r", 5, "--init", "ego"], "--init ego goes with --many"),
         (["-r", 5, "--many", "--init", "spectral"], "does not go with --many"),
         (["-r", "2-9", "--many"], "give one number, or auto"),
-        (["-r", 5, "--many", "--checkpoint", "x"], "--checkpoint does not go with --many"),
         (["-r", 5, "--many", "--n-init", 3], "one start"),
         (["-r", 5, "--many", "--restarts", 3], "--restarts does not go with --many"),
         (["-r", 5, "--many", "--affinity", "cosine"], "nearest_neighbors"),
@@ -89,3 +88,24 @@ def test_a_full_table_is_refused_with_a_remedy(tmp_path):
     assert result.exit_code == 1
     assert "stored as a sparse matrix" in result.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_threads_a_checkpoint_and_a_score(rings, tmp_path):
+    folder, kept = tmp_path / "run", tmp_path / "kept"
+    options = ["-r", "auto", "--many", "--checkpoint", kept]
+    for jobs, name in ((1, "one"), (2, "two")):
+        result = run("cluster", rings, *options, "--n-jobs", jobs, "-o", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        assert not kept.exists()  # done: nobody needs it any more
+    one, two = (sparse.load_npz(tmp_path / name / "membership.npz") for name in ("one", "two"))
+    assert np.array_equal(one.toarray(), two.toarray())
+    truth = tmp_path / "truth.txt"
+    groups = [" ".join(f"g{g}_{i}" for i in range(5)) for g in range(300)]
+    truth.write_text("\n".join(groups) + "\n")
+    folder = tmp_path / "one"
+    found = run("score", "--covers", folder, truth)
+    assert found.exit_code == 0, found.output
+    assert found.stdout == run("score", "--covers", folder / "clusters.txt", truth).stdout
+    f1 = next(line for line in found.stdout.splitlines() if line.startswith("best-match F1"))
+    assert float(f1.split()[-1]) > 0.8
+    assert run("score", folder / "labels.csv", folder / "labels.csv").exit_code == 0

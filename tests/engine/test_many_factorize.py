@@ -234,16 +234,12 @@ def test_ctrl_c_keeps_the_last_complete_sweep(loss):
     assert f.H.nnz == kept[-1].nnz or f.H.shape[1] < strong.size
 
 
-def test_what_sparse_memberships_do_not_know_is_refused(tmp_path):
+def test_what_sparse_memberships_do_not_know_is_refused():
     A = cliques()
-    with pytest.raises(ValueError, match="cannot be written down on its way; leave checkpoint"):
-        od.factorize(A, "auto", checkpoint=tmp_path / "c")
     with pytest.raises(ValueError, match="out of the range of sparse memberships; divide A"):
         od.factorize(A * 1e200, "auto")
     with pytest.raises(ValueError, match="columns of sparse memberships are not rebuilt"):
         od.factorize(A, "auto", restarts=3)
-    one, two = (od.factorize(A, "auto", n_jobs=jobs) for jobs in (1, 2))
-    assert (one.H != two.H).nnz == 0
     with pytest.raises(ValueError, match="n_jobs"):
         od.factorize(A, "auto", n_jobs=0)
 

@@ -195,32 +195,32 @@ def test_graphs_at_the_edge_of_what_makes_sense(graph, loss):
 
 
 MODES = """
-import sys
+import itertools, sys
 sys.path.insert(0, sys.argv[1])
 import many_oracle as oracle
 import numpy as np
 from scipy import sparse
 from odsymnmf.engine.many.find import find
 from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.many.rounds import round_of
+from odsymnmf.engine.many.rounds import SparseRounds
+from odsymnmf.engine.team import Team
 from odsymnmf.engine.losses import Scales
 from odsymnmf.engine.many.harm import entry_harm
 from odsymnmf.engine.many.new_items import solve_sparse_rows
-from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+from odsymnmf.engine.many.l1 import SparseL1
+from odsymnmf.engine.many.sweep import SparseL2, links
 from odsymnmf.problem import as_similarity
 
 for seed in range(6):
     A, H, background, own, weights, upper = oracle.problem(seed, most=10)
     stored, E = oracle.arrays(A, background, own)
-    for kind, p in ((SparseL1, 1), (SparseL2, 2)):
-        fit = kind(stored, Memberships(H), E, upper=upper, cap=3)
+    kinds, ways = ((SparseL1, 1), (SparseL2, 2)), (None, SparseRounds(Team(2)))
+    for (kind, p), rounds in itertools.product(kinds, ways):
+        fit = kind(stored, Memberships(H), E, upper=upper, cap=3, rounds=rounds)
         for _ in range(3):
             fit.sweep()
         f = oracle.objective(A, fit.H.csr().toarray(), weights, p)
         assert abs(fit.objective() - f) < 1e-9
-    fit = SparseL2(stored, Memberships(H), E, full_side=0)
-    fit.refresh()
-    round_of(fit, np.arange(len(H)))
     S = sparse.csr_array(A)
     entry_harm(as_similarity(S, zero_weight=0.5), sparse.csr_array(H), Scales(0.5, 0.5))
     for scales in (Scales(1.0, 0.0), Scales(0.0, 1.0)):

@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 
 from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.many.l1 import SparseL1
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import gram
-from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+from odsymnmf.engine.many.sweep import SparseL2, links
 from odsymnmf.problem import as_similarity
 
 # All of them: ODSYMNMF_FULL=1

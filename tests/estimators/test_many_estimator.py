@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.model_selection import KFold, cross_val_score
 
 from odsymnmf import ODSymNMF, SymNMF, load, memberships
 from odsymnmf.engine.losses import Scales
@@ -96,7 +97,6 @@ def test_what_an_estimator_cannot_do_with_sparse_memberships():
         (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but there are no random starts"),
         (ODSymNMF([2, 3], memberships="sparse"), "not compared for several numbers"),
         (ODSymNMF(3, memberships="thin"), "memberships='thin' is not known"),
-        (ODSymNMF("auto", memberships="sparse", checkpoint="x"), "leave checkpoint out"),
         (ODSymNMF("auto", memberships="sparse", restarts=2), "columns of sparse memberships"),
         (ODSymNMF(3, memberships="sparse", n_init=2), "n_init=2, but there are no random starts"),
         (ODSymNMF("auto", memberships="sparse", loss="robust"), 'is for loss="l2" and loss="l1"'),
@@ -104,9 +104,53 @@ def test_what_an_estimator_cannot_do_with_sparse_memberships():
     ]:
         with pytest.raises(ValueError, match=message):
             model.fit(cliques())
-    model = ODSymNMF("auto", memberships="sparse").fit(cliques())
-    with pytest.raises(ValueError, match="score compares new items"):
-        model.score(cliques())
+
+
+def test_a_checkpoint_is_gone_on_from(tmp_path):
+    options = {"memberships": "sparse", "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    first, again = (ODSymNMF("auto", **options).fit(cliques()) for _ in range(2))
+    assert (tmp_path / "c").exists()
+    assert np.array_equal(first.membership_.toarray(), again.membership_.toarray())
+    with pytest.raises(ValueError, match="the checkpoint of another fit: its loss was 'l2'"):
+        ODSymNMF("auto", loss="l1", **options).fit(cliques())
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_score_is_what_the_definition_says(loss):
+    rng = np.random.default_rng(1)
+    A = cliques().toarray()
+    flips = np.triu(rng.random(A.shape) < 0.05, 1)
+    A = np.where(flips | flips.T, 1 - A, A)
+    np.fill_diagonal(A, 0.0)
+    model = ODSymNMF("auto", memberships="sparse", loss=loss, zero_weight=0.5)
+    model.fit(sparse.csr_array(A))
+    H, scales = model.membership_, Scales(float(loss == "l1"), float(loss == "l2"))
+    rows, n = A.copy(), len(A)
+    np.fill_diagonal(rows, np.nan)
+    found, alone = 0.0, 0.0
+    for part in range(5):
+        asked, told = np.arange(n) % 5 == part, np.arange(n) % 5 != part
+        S = sparse.csr_array(rows[:, told])
+        X = solve_sparse_rows(S, H[told], scales, model.settings_["upper"] or np.inf, 0.5)
+        X, left = X.toarray(), (rows[:, asked], H[asked].toarray(), scales, 0.5)
+        found += cost(left[0], X, *left[1:]).sum()
+        alone += cost(left[0], 0 * X, *left[1:]).sum()
+    assert model.score(sparse.csr_array(A)) == pytest.approx(1 - found / alone, rel=1e-10)
+    assert model.score(sparse.csr_array(A)) > 0.2
+    new = A[:4, :].copy()
+    assert 0 < model.score(new) <= 1  # dense rows: a zero is a pair like any other
+    assert model.score(sparse.csr_array(new.shape)) == 0.0
+
+
+def test_cross_validation_tells_groups_from_none():
+    A = cliques().toarray()
+    rng = np.random.default_rng(0)
+    none = np.triu(rng.random(A.shape) < A.mean(), 1).astype(float)
+    for B, low, high in ((A, 0.9, 1.0), (none + none.T, -2.0, 0.5)):
+        model = ODSymNMF("auto", memberships="sparse")
+        cv = KFold(3, shuffle=True, random_state=0)
+        values = cross_val_score(model, sparse.csr_array(B), cv=cv)
+        assert low <= values.mean() <= high
 
 
 @pytest.mark.parametrize("loss", ["l2", "l1"])
@@ -138,7 +182,8 @@ def test_what_auto_stands_for_with_sparse_memberships():
     assert scaled.settings_["normalize"] == "degree"
     assert np.array_equal(scaled.labels_, model.labels_)
     jobs = [ODSymNMF("auto", memberships="sparse", n_jobs=j).fit(A) for j in (1, 2)]
-    assert all((m.membership_ != model.membership_).nnz == 0 for m in jobs)
+    assert np.array_equal(*(m.membership_.toarray() for m in jobs))
+    assert np.array_equal(jobs[0].labels_, model.labels_)
 
 
 @pytest.mark.parametrize("scales", [Scales(0.0, 1.0), Scales(1.0, 0.0)])

@@ -280,8 +280,6 @@ def _check_many(many: bool, text: bool, parameters: dict[str, Any]) -> None:
         raise click.UsageError("--n-init: with --many there is one start; leave it out")
     if many and parameters["restarts"]:
         raise click.UsageError("--restarts does not go with --many; leave it out")
-    if many and parameters["checkpoint"] is not None:
-        raise click.UsageError("--checkpoint does not go with --many; leave it out")
     graph = parameters["affinity"] in (None, "precomputed", "nearest_neighbors")
     if many and (text or not graph):
         raise click.UsageError("--many needs a graph; use --affinity nearest_neighbors")

@@ -88,11 +88,12 @@ def _score_covers(found: str, truth: str) -> None:
 
 
 def _cover_of(path: str) -> list[list[str]]:
-    """Return the clusters of a file, or of a run by the rule of `overlapping_sets`."""
+    """Return the clusters of a file, or of a run: as written, or by `overlapping_sets`."""
     from odsymnmf.io import read_cover
 
-    if not Path(path).is_dir():
-        return read_cover(path)
+    written = Path(path, "clusters.txt")
+    if not Path(path).is_dir() or written.exists():
+        return read_cover(written if written.exists() else path)
     from odsymnmf import runs
     from odsymnmf.drawing import as_members
 

@@ -28,7 +28,7 @@ PLAIN = {
     "converged": bool,
     "stalled": bool,
 }
-WORDS = {"data": "the similarities or weights", "start": "the array given as init"}
+WORDS = {"data": "the similarities or weights", "start": "what was given as init"}
 
 
 class Checkpoint:
@@ -47,7 +47,7 @@ class Checkpoint:
         self.path, self.every, self.identity = Path(path), every, identity
         self._written: float | None = None
 
-    def read(self, shape: tuple[int, int], dtype: Any) -> tuple[State, Any] | None:
+    def read(self, shape: tuple[int, int], dtype: Any) -> Any:
         """Return the state and sums of the run that was written, None if none was.
 
         Raises
@@ -61,17 +61,17 @@ class Checkpoint:
             return None
         try:
             self._refuse_others(header["identity"])
-            return _state(header, arrays, shape, dtype)
+            return self._unpack(header, arrays, shape, dtype)
         except storage.StorageError:
             raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise self._damaged() from error
 
-    def resume(self, run: Run, state: State, sums: Any) -> None:
+    def resume(self, run: Run, state: Any, sums: Any) -> None:
         """Let a run go on from what was read."""
         try:
             run.resume(state, sums)
-        except ValueError as error:
+        except (LookupError, ValueError) as error:
             raise self._damaged() from error
 
     def _damaged(self) -> storage.StorageError:
@@ -110,9 +110,13 @@ class Checkpoint:
 
     def write(self, run: Run) -> None:
         """Write the run down; a crash leaves the file that was there before, or the new one."""
+        header, arrays = self._pack(run)
+        storage.write(self.path, KIND, {"identity": self.identity, **header}, arrays)
+
+    def _pack(self, run: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what is plain of a run, and its arrays."""
         state, sums = run.state, run.sums()
         header = {
-            "identity": self.identity,
             "plain": {name: getattr(state, name) for name in PLAIN},
             "objective": state.objective,
             "queue": state.queue,
@@ -126,7 +130,13 @@ class Checkpoint:
             "restarts": np.array(state.restarts, dtype=np.int64),
             **{f"sums_{name}": array for name, array in (sums or {}).items()},
         }
-        storage.write(self.path, KIND, header, arrays)
+        return header, arrays
+
+    def _unpack(
+        self, header: dict[str, Any], arrays: dict[str, Any], shape: tuple[int, int], dtype: Any
+    ) -> Any:
+        """Return what `resume` takes; ValueError or the like if that makes no sense."""
+        return _state(header, arrays, shape, dtype)
 
     def end(self, run: Run) -> None:
         """Write down where the run ended, so that the same fit returns at once."""

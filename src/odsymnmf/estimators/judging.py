@@ -48,16 +48,14 @@ class JudgingMixin:
         """
         check_is_fitted(self)
         H = self.membership_
-        if sparse.issparse(H):
-            raise ValueError(
-                "score compares new items with memberships in full, and these are sparse; compare "
-                'objective_, or fit with memberships="full".'
-            )
+        n = H.shape[0]
         if self._affinities.affinity == "precomputed":
-            X = _without_own(X, len(H))
+            X = _without_own(X, n)
         X = self._validated(X, reset=False)
         rest = self._scales, bound(self.settings_["upper"]), self.zero_weight
-        pieces = blocks(X.shape[0], max(1, blocking.BLOCK_ENTRIES // len(H)))
+        # Sparse memberships have sparse similarities, which take no more room at once.
+        size = X.shape[0] if sparse.issparse(H) else max(1, blocking.BLOCK_ENTRIES // n)
+        pieces = blocks(X.shape[0], size)
         parts = [foretold(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
         loss, alone = np.sum(parts, axis=0)
         return float(1 - loss / alone) if alone > 0 else 0.0

@@ -91,7 +91,7 @@ def workspace(rows: Rows, weighted: bool, r: int) -> Room:
 
 
 @part
-def _entry(x, half, reach, m, a, wa, room):
+def entry(x, half, reach, m, a, wa, room):
     """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
@@ -289,7 +289,7 @@ def solve_row(k, q, own_row, rows, weight, exceptions, w0, H, sums, room, upper,
             new = empty
         elif S[l] > half[l]:
             far = reach[l] if reach[l] > 0.0 else T[l]
-            new = min(_entry(old, half[l], far, m, room.a[c], room.wa[c], room), upper)
+            new = min(entry(old, half[l], far, m, room.a[c], room.wa[c], room), upper)
         out[o, l] = new
         step = out[o, l] - old
         steps[c] = step

@@ -9,45 +9,24 @@ from full storage, not even a bit: the sums are made in the same order.
 As in `sparse_l2`, a row only reads H and W; with ``put`` it becomes row k at once.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating
-from odsymnmf.kernels.l1 import FURTHER, _cut, _weight_above_and_at, move
-from odsymnmf.kernels.rounding import CANCELLED, DUST, TIE
+from odsymnmf.kernels.l1 import FURTHER, _cut, entry, move
+from odsymnmf.kernels.rounding import CANCELLED, TIE
 from odsymnmf.kernels.sparse_rows import enlist, items_of, keep_best, sort_together, weight_of
-from odsymnmf.kernels.weighted_median import select
 
 
-@allocating
-def _entry(x, half, reach, m, a, weight, value, rho, points, weights, picked):
-    """Return the smallest minimiser of the entry whose value is x, as `l1` does.
+class Neighbours(NamedTuple):
+    """What `l1.entry` wants of a workspace: of each neighbour A_ik and rho, and room to select."""
 
-    ``weight`` is a itself unless pairs have weights of their own.
-    """
-    above, at = _weight_above_and_at(m, weight, rho)
-    if above <= half and (x == 0.0 or above + at > half):
-        return x
-    up = above > half
-    side = 1.0 if up else -1.0
-    while True:
-        found = np.int64(0)
-        for j in range(m):
-            # Written first and counted after: no branch, because none could be predicted.
-            picked[found] = j
-            found += (side * rho[j] > 0.0) & (side * rho[j] <= reach * a[j])
-        count, total = np.int64(0), 0.0
-        for j in picked[:found]:
-            b = rho[j] + a[j] * x
-            if b > DUST * value[j]:
-                points[count] = b / a[j]
-                weights[count] = weight[j]
-                total += weight[j]
-                count += 1
-        heavier = above if up else above + at + total
-        if above - total <= half if up else heavier > half or reach > x:
-            break
-        reach *= FURTHER
-    return select(points, weights, count, heavier - half) if heavier > half else 0.0
+    value: Any
+    rho: Any
+    points: Any
+    weights: Any
+    picked: Any
 
 
 @allocating
@@ -94,6 +73,7 @@ def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, 
     near_value, near_weight = np.empty(longest + 1), np.empty(longest + 1)
     rho, points, weights = np.empty(longest + 1), np.empty(longest + 1), np.empty(longest + 1)
     picked = np.empty(longest + 1, dtype=np.int64)
+    room = Neighbours(near_value, rho, points, weights, picked)
     pos = np.full(r, -1, dtype=np.int32)
     met, kept = np.empty(r, dtype=np.int32), np.empty(r + 1, dtype=np.int64)
     S, T, half = np.empty(r), np.empty(r), np.empty(r)
@@ -222,11 +202,7 @@ def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, 
                         for j in range(neighbours):
                             heavy[j] = near_weight[j] * a[j]
                         weight = heavy
-                    new = _entry(
-                        old, half[b], far, neighbours, a, weight, near_value, rho,
-                        points, weights, picked,
-                    )  # fmt: skip
-                    new = min(new, upper)
+                    new = min(entry(old, half[b], far, neighbours, a, weight, room), upper)
                 stored[0], stored[1] = new, old
                 new, step = np.float64(stored[0]), np.float64(stored[0] - stored[1])
                 if step != 0.0:
@@ -251,42 +227,3 @@ def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, 
         else:
             out.span[p, 0], out.span[p, 1] = begin, top
     return len(items), 0, decrease, largest
-
-
-@allocating
-def put_rows(first, items, position, out, H, W, held, reach, moved):
-    """Make the rows in ``out`` those of the items, from the given one on; the sums learn of it.
-
-    Return the number of rows put in place by now, and the room that the next one needs.
-    """
-    for p in range(first, len(items)):
-        k, begin = items[p], H.top[0]
-        m = out.span[p, 1] - out.span[p, 0]
-        if begin + m > len(H.column):
-            return p, m
-        s, e = H.span[k, 0], out.span[p, 0]
-        while s < H.span[k, 1] or e < out.span[p, 1]:
-            # both rows are sorted by column
-            l, step = np.int64(0), 0.0
-            old_left, new_left = s < H.span[k, 1], e < out.span[p, 1]
-            if old_left and (not new_left or H.column[s] <= out.column[e]):
-                l = np.int64(H.column[s])
-                step -= H.value[s]
-                s += 1
-                if new_left and out.column[e] == l:
-                    step += out.value[e]
-                    e += 1
-            else:
-                l = np.int64(out.column[e])
-                step += out.value[e]
-                e += 1
-            if step != 0.0:
-                held[k] = True
-                W[l] += step
-                moved[l] = position
-                reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
-        for b in range(out.span[p, 0], out.span[p, 1]):
-            H.column[H.top[0]], H.value[H.top[0]] = out.column[b], out.value[b]
-            H.top[0] += 1
-        enlist(H, begin, H.top[0], k)
-    return len(items), 0

@@ -10,31 +10,51 @@ from odsymnmf.kernels.prefetch import prefetch
 def common_neighbours(indptr, indices, counts):
     """Set counts[s] to the number of common neighbours of the s-th linked pair.
 
-    The pattern must be symmetric, with sorted indices and no diagonal: as k rises, the entries
-    (j, k) of a row j are met in their order, so that ``fill[j]`` finds the mirror of (k, j).
+    The pattern must be symmetric, with sorted indices and no diagonal. A triangle k < j < i is met
+    once, as a neighbour i of j that is one of k, too; then all of its three pairs have one more.
+    As k rises, the entries (j, k) of a row j are met in their order, so that ``fill[j]`` finds the
+    mirror of (k, j).
     """
     n = len(indptr) - 1
-    mark = np.full(n, -1, dtype=np.int32)
+    where = np.full(n, -1, dtype=np.int64)  # of (k, i), for the neighbours i > k of k
+    above = np.empty(n, dtype=np.int64)  # the first neighbour of j beyond j
+    for j in range(n):
+        low, high = indptr[j], indptr[j + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < j:
+                low = middle + 1
+            else:
+                high = middle
+        above[j] = low
     fill = indptr[:-1].copy()
-    starts, lines = indptr.reshape(-1, 1), indices.reshape(-1, 1)
+    starts, lines = above.reshape(-1, 1), indices.reshape(-1, 1)
+    for s in range(len(counts)):
+        counts[s] = 0
     for k in range(n):
         # where the neighbours of the next items' neighbours are, and these themselves
         if k + 2 < n:
-            for s in range(indptr[k + 2], indptr[k + 3]):
+            for s in range(above[k + 2], indptr[k + 3]):
                 prefetch(starts, indices[s])
-            for s in range(indptr[k + 1], indptr[k + 2]):
-                prefetch(lines, indptr[indices[s]])
-        for s in range(indptr[k], indptr[k + 1]):
-            mark[indices[s]] = k
-        for s in range(indptr[k], indptr[k + 1]):
+            for s in range(above[k + 1], indptr[k + 2]):
+                prefetch(lines, above[indices[s]])
+        begin = indptr[k]
+        for s in range(above[k], indptr[k + 1]):
+            where[indices[s]] = s
+        for s in range(above[k], indptr[k + 1]):
+            j, common = indices[s], 0
+            for e in range(above[j], indptr[j + 1]):
+                q = where[indices[e]]
+                if q >= begin:
+                    common += 1
+                    counts[q] += 1
+                    counts[e] += 1
+            counts[s] += common
+    for k in range(n):
+        for s in range(above[k], indptr[k + 1]):
             j = indices[s]
-            if j > k:
-                common = 0
-                for e in range(indptr[j], indptr[j + 1]):
-                    common += mark[indices[e]] == k
-                counts[s] = common
-                counts[fill[j]] = common
-                fill[j] += 1
+            counts[fill[j]] = counts[s]
+            fill[j] += 1
 
 
 @allocating
@@ -135,7 +155,8 @@ def inside_sums(A, indptr, columns, inside):
             mark[columns[s]] = k
         for p in range(A.indptr[k], A.indptr[k + 1]):
             j = A.indices[p]
-            if j != k:
-                for s in range(indptr[j], indptr[j + 1]):
-                    if mark[columns[s]] == k:
-                        inside[columns[s]] += A.data[p]
+            if j >= k:  # every pair once: the indices are sorted
+                break
+            for s in range(indptr[j], indptr[j + 1]):
+                if mark[columns[s]] == k:
+                    inside[columns[s]] += 2.0 * A.data[p]

@@ -8,9 +8,10 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.many import starts
+from odsymnmf.engine.many.l1 import SparseL1
 from odsymnmf.engine.many.memberships import Memberships, column_sets
 from odsymnmf.engine.many.merging import merge_sets
-from odsymnmf.engine.many.sweep import SHARE, Progress, SparseL1, SparseL2
+from odsymnmf.engine.many.sweep import SHARE, Progress, SparseL2
 from odsymnmf.kernels.sparse_arrays import Links
 
 SparseFit = SparseL1 | SparseL2

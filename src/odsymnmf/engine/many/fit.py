@@ -8,12 +8,16 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.many import peers, starts
+from odsymnmf.engine.many.checkpoint import SparseCheckpoint
 from odsymnmf.engine.many.find import SparseFit, merged
+from odsymnmf.engine.many.l1 import SparseL1
 from odsymnmf.engine.many.memberships import Memberships
+from odsymnmf.engine.many.rounds import SparseRounds
 from odsymnmf.engine.many.run import SparseRun
-from odsymnmf.engine.many.sweep import SparseL1, SparseL2, links
+from odsymnmf.engine.many.sweep import SparseL2, links
 from odsymnmf.engine.run import Callback, Status
 from odsymnmf.engine.sets import as_sets
+from odsymnmf.engine.team import Team
 from odsymnmf.kernels.sparse_arrays import Links
 from odsymnmf.problem import Sparse
 from odsymnmf.problem.weights import reordered_weights
@@ -41,6 +45,8 @@ def fit(
     max_iter: int,
     tol: float,
     callback: Callback | None,
+    n_jobs: int | None = None,
+    checkpoint: SparseCheckpoint | None = None,
 ) -> Found:
     """Return sparse memberships of r clusters, or of as many as the start finds.
 
@@ -57,28 +63,43 @@ def fit(
         See `odsymnmf.factorize`.
     rng : source of random numbers
     loss : {"l2", "l1"}
-    upper, max_iter, tol, callback
+    upper, max_iter, tol, callback, n_jobs
         As for `odsymnmf.factorize`.
+    checkpoint : SparseCheckpoint, optional
+        Where the fit is written down, and goes on from.
     """
+    saved = checkpoint and checkpoint.read((A.n, r or 0), A.dtype)
     stored = links(A.A)
-    H, grown = _start(stored, r, init, rng)
-    H.data = np.minimum(H.data, upper)
-    order = starts.order_by_strongest(H)
+    if saved:
+        order = saved.order
+    else:
+        H, grown = _start(stored, r, init, rng)
+        H.data = np.minimum(H.data, upper)
+        order = starts.order_by_strongest(H)
     there, weights = starts.reordered(stored, order), reordered_weights(A.weights, order)
     del stored
+    with Team(n_jobs or 1) as team:
+        rounds = None if n_jobs is None else SparseRounds(team)
 
-    def make(M: Memberships) -> SparseFit:
-        kind = SparseL1 if loss == "l1" else SparseL2
-        return kind(there, M, weights, upper=upper)
+        def make(M: Memberships) -> SparseFit:
+            kind = SparseL1 if loss == "l1" else SparseL2
+            return kind(there, M, weights, upper=upper, rounds=rounds)
 
-    M = Memberships(H[order], A.dtype)
-    if grown:
-        M = merged(there, M, make)
-        M = _best(M, r)
-    elif r is None:
-        _without_repeats(M, upper)
-    run = SparseRun(make(M), order, max_iter=max_iter, tol=tol, callback=callback)
-    M = run.complete()
+        if saved:
+            M = Memberships(saved.H, A.dtype)
+        else:
+            M = Memberships(H[order], A.dtype)
+            if grown:
+                M = _best(merged(there, M, make), r)
+            elif r is None:
+                _without_repeats(M, upper)
+        keep = None if checkpoint is None else checkpoint.keep
+        run = SparseRun(make(M), order, max_iter=max_iter, tol=tol, callback=callback, keep=keep)
+        if checkpoint and saved:
+            checkpoint.resume(run, saved, None)
+        M = run.complete()
+    if checkpoint and run.status != "interrupted":
+        checkpoint.end(run)
     if r is None:
         _without_repeats(M, upper)
         M.drop_empty()

@@ -33,6 +33,17 @@ def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
     )
 
 
+def with_log_room(rows: Rows, entries: int, dtype: Any) -> Rows:
+    """Return a log that has room for so many entries more."""
+    room, top = len(rows.column), int(rows.top[0])
+    if top + entries <= room:
+        return rows
+    new = empty_log(0, 0, top + entries + room // 2, dtype)
+    for before, after in zip(rows[1:5], new[1:5], strict=True):
+        after[:top] = before[:top]
+    return new._replace(span=rows.span, head=rows.head, top=rows.top)
+
+
 class Memberships:
     """H >= 0 (n x r), stored by rows; columns can be listed, tidied, merged and dropped.
 
@@ -106,13 +117,7 @@ class Memberships:
 
     def reserve(self, entries: int) -> None:
         """Make room in the log for so many entries more."""
-        room, top = len(self.rows.column), int(self.rows.top[0])
-        if top + entries <= room:
-            return
-        old, new = self.rows, empty_log(0, 0, top + entries + room // 2, self.dtype)
-        for before, after in zip(old[1:5], new[1:5], strict=True):
-            after[:top] = before[:top]
-        self.rows = new._replace(span=old.span, head=old.head, top=old.top)
+        self.rows = with_log_room(self.rows, entries, self.dtype)
 
     def column_sizes(self) -> Array:
         """Return how many items each column has."""

@@ -57,10 +57,12 @@ def solve_sparse_rows(
     known = Memberships(sparse.vstack([H, sparse.csr_array((1, r))], format="csr"), H.dtype)
     kind = _L1 if scales.l1 > 0 else _L2
     solver = kind(known, w0, upper)
+    # Where rows begin: all but the last are empty. Made once, as there may be many new items.
+    begins = np.zeros(n + 2, dtype=np.int64), np.zeros(n + 2, dtype=np.int64)
     rows = []
     for p in range(S.shape[0]):
         part = slice(S.indptr[p], S.indptr[p + 1])
-        row = solver.solve(*_pairs(n, S.indices[part], S.data[part], w0))
+        row = solver.solve(*_pairs(*begins, S.indices[part], S.data[part], w0))
         rows.append(row)
     indptr = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])])
     columns = np.concatenate([c for c, _ in rows]) if rows else np.empty(0, dtype=np.int32)
@@ -68,10 +70,14 @@ def solve_sparse_rows(
     return sparse.csr_array((values.astype(H.dtype), columns, indptr), shape=(len(rows), r))
 
 
-def _pairs(n: int, items: Array, values: Array, w0: float) -> tuple[Links, Exceptions]:
-    """Return the pairs of a new item as the last row of n + 1, and those that weigh otherwise."""
+def _pairs(
+    indptr: Array, own: Array, items: Array, values: Array, w0: float
+) -> tuple[Links, Exceptions]:
+    """Return the pairs of a new item as the last row of n + 1, and those that weigh otherwise.
+
+    ``indptr`` and ``own`` are arrays of n + 2 zeros but for their last entry.
+    """
     items, unknown = items.astype(np.int32, copy=False), np.isnan(values)
-    indptr, own = np.zeros(n + 2, dtype=np.int64), np.zeros(n + 2, dtype=np.int64)
     known = ~unknown
     indptr[-1] = np.count_nonzero(known)
     stored = Links(indptr, items[known], values[known])
@@ -119,13 +125,12 @@ class _L2:
 class _L1:
     def __init__(self, H: Memberships, w0: float, upper: float):
         self.H, self.w0, self.upper = H, w0, upper
-        self.W = H.column_sums()
+        self.W, self.held = H.column_sums(), H.rows.span[:, 1] > H.rows.span[:, 0]
 
     def solve(self, A: Links, E: Exceptions) -> tuple[Array, Array]:
         H, done = self.H, 0
-        held = H.rows.span[:, 1] > H.rows.span[:, 0]
         W = self.W.copy()
-        state = (W, held, W.copy(), np.zeros(H.r), np.full(H.r, -1))
+        state = (W, self.held, W.copy(), np.zeros(H.r), np.full(H.r, -1))
         while done < PASSES:
             items = np.full(PASSES - done, H.n - 1)
             rows, need, *_ = sparse_l1.rows(

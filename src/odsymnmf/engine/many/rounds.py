@@ -1,62 +1,132 @@
-"""A round over sparse memberships: rows computed against H and D as they are, then put in place.
+"""Rounds over sparse memberships: rows that are solved side by side, with f never rising.
 
-Any number of threads may share a round: a row reads H and the sums and writes to the log of its
-chunk only, and the chunks are put in place in their order. So the result depends on the rounds
-alone.
+As in `odsymnmf.engine.sweeps`: item k is in round k mod 16. All rows of a round are solved against
+H and its sums as they were when the round began, each piece of the round into a log of its own, by
+however many threads. By how much f with its price falls is known exactly: what every row gains
+alone, less what pairs inside the round add. If it would rise, the round is split in two, down to
+single rows, which never raise it. Pieces are fixed by the problem, and added up in their order.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from odsymnmf.engine.many.memberships import empty_log
-from odsymnmf.engine.many.pair_sums import with_room
-from odsymnmf.engine.many.sweep import SparseL2
-from odsymnmf.kernels import sparse_l2
+from odsymnmf.arrays import Array
+from odsymnmf.engine.many.memberships import Memberships, empty_log, with_log_room
+from odsymnmf.engine.many.sweep import Progress, Swept
+from odsymnmf.engine.sweeps import ROUNDING
+from odsymnmf.engine.team import Team
+from odsymnmf.kernels import sparse_rounds
 from odsymnmf.kernels.sparse_arrays import Rows
+from odsymnmf.kernels.sparse_rounds import Fresh
+from odsymnmf.problem.rounds import ROUNDS, Round, rounds
+from odsymnmf.signals import check
 
-Array = NDArray[Any]
+# Rows of a piece: enough to be worth handing out, few enough to be shared evenly, and so many that
+# a piece's arrays of r numbers are no more work than its rows.
+FEWEST, LARGEST, PIECES, COLUMNS = 256, 4096, 16, 16
 
-# Rows that one task computes; fixed, so that the sums do not depend on the number of threads.
-CHUNK = 2**12
+
+class Piece(NamedTuple):
+    """The new rows of a piece in a log, what they gain alone, who moves, what these add."""
+
+    rows: Rows
+    swept: Swept
+    moved: Array
+    clash: float
+    change: Any
 
 
-def round_of(fit: SparseL2, items: Array, n_jobs: int = 1) -> tuple[float, float]:
-    """Compute the rows of the items against H and D as they are, then put all of them in place.
+class SparseRounds:
+    """Passes over all rows of sparse memberships in rounds, shared by a team.
 
-    Return the sum of what each row alone would lower f by, which is the decrease of f but for
-    pairs inside the round, and the violation. The caller must compare objectives, and go back
-    to a copy of H where f has risen.
+    Attributes
+    ----------
+    refused : int
+        Rounds that were split because f would have risen.
     """
-    chunks = [items[b : b + CHUNK] for b in range(0, len(items), CHUNK)]
-    np.maximum(fit.D.peak, fit.D.diagonal, out=fit.D.peak)
-    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:
-        solved = list(pool.map(lambda chunk: _solved(fit, chunk), chunks))
-    for chunk, (out, _, _) in zip(chunks, solved, strict=True):
-        _put(fit, chunk, out)
-    return sum(s[1] for s in solved), sum(s[2] for s in solved)
+
+    def __init__(self, team: Team):
+        self.team, self.refused = team, 0
+
+    def __call__(self, fit: Any, progress: Progress | None = None) -> Swept:
+        """Bring every row to its optimum, round by round, and the sums with them."""
+        passes, done = [], 0
+        for round in rounds(fit.H.n):
+            passes.append(self._round(fit, round))
+            done += round.size
+            if progress is not None:
+                progress(done)
+        found: Swept = fit.together(passes)
+        return found
+
+    def _round(self, fit: Any, round: Round) -> Swept:
+        """Solve the rows of a round; put them in place if f falls, else do its halves in turn."""
+        check()
+        fit.begin()
+        items = _pieces(round, fit.H.r)
+        pieces = self.team.all([partial(_piece, fit, some) for some in items])
+        alone: Swept = fit.together([piece.swept for piece in pieces])
+        across, change = fit.join([piece.change for piece in pieces])
+        New = _fresh(pieces)
+        if round.size > 1:
+            lattice = (round.first, round.stride - 1, round.stride.bit_length() - 1)
+            clash = sum(piece.clash for piece in pieces) + across
+            met = fit.w0 * clash + sum(
+                self.team.all([partial(_met, fit, some, lattice, New) for some in items])
+            )
+            alone = Swept(alone.decrease - met, alone.priced - met, alone.violation)
+            if alone.priced < 0.0 and alone.priced < -_allowed(fit):
+                self.refused += 1
+                found: Swept = fit.together([self._round(fit, half) for half in round.halves()])
+                return found
+        fit.H.reserve(len(New.column))
+        sparse_rounds.put_rows(round.first, round.stride, New, fit.H.rows)
+        fit.put(change)
+        return alone
 
 
-def _solved(fit: SparseL2, items: Array) -> tuple[Rows, float, float]:
-    """Return the new rows of the items in a log of their own, their decrease and violation."""
-    r = fit.H.r
-    cap = r if fit.cap is None else fit.cap
+def _pieces(round: Round, r: int) -> list[Array]:
+    rows = min(max(round.n // (ROUNDS * PIECES), FEWEST), LARGEST)
+    rows = max(rows, r // COLUMNS)
+    items = round.members
+    return [items[b : b + rows] for b in range(0, len(items), rows)]
+
+
+def _piece(fit: Any, items: Array) -> Piece:
+    """Return the optimum of the rows of the items, all others as they are."""
     span = fit.H.rows.span[items]
-    most = np.maximum(span[:, 1] - span[:, 0], min(cap, r))
-    out = empty_log(len(items), 0, int(most.sum()) + 1, fit.H.dtype)
-    _, _, decrease, _, violation, _ = sparse_l2.rows(
-        items, fit.A, fit.w0, fit.E, fit.H.rows, fit.D, out,
-        fit.price, fit.share, fit.upper, cap, False,
-    )  # fmt: skip
-    return out, float(decrease), float(violation)
-
-
-def _put(fit: SparseL2, items: Array, out: Rows) -> None:
-    done = 0
+    out = empty_log(len(items), 0, 2 * int((span[:, 1] - span[:, 0]).sum()) + 64, fit.H.dtype)
+    passes, done = [], 0
     while done < len(items):
-        done, need = sparse_l2.put_rows(done, items, out, fit.H.rows, fit.D)
+        rows, need, swept = fit.solve(items[done:], out._replace(span=out.span[done:]), False)
+        passes.append(swept)
+        done += rows
         if done < len(items):
-            fit.H.reserve(need)
-            fit.D = with_room(fit.D, need * (need - 1) // 2)
+            out = with_log_room(out, need, fit.H.dtype)
+    return Piece(out, fit.together(passes), *fit.changes(items, out))
+
+
+def _fresh(pieces: list[Piece]) -> Fresh:
+    """Return the new rows of all pieces, one after another."""
+    tops = [int(piece.rows.top[0]) for piece in pieces]
+    begins = np.cumsum([0, *tops[:-1]])
+    return Fresh(
+        np.concatenate([p.rows.span + b for p, b in zip(pieces, begins, strict=True)]),
+        np.concatenate([p.rows.column[:t] for p, t in zip(pieces, tops, strict=True)]),
+        np.concatenate([p.rows.value[:t] for p, t in zip(pieces, tops, strict=True)]),
+        np.concatenate([p.moved for p in pieces]),
+    )
+
+
+def _met(fit: Any, items: Array, lattice: tuple[int, int, int], New: Fresh) -> float:
+    """Return what listed pairs of the items inside the round add to f."""
+    args = (fit.A, fit.w0, fit.E, lattice, fit.H.rows, New, fit.H.r, fit.power)
+    return float(sparse_rounds.listed_rise(items, *args))
+
+
+def _allowed(fit: Any) -> float:
+    """By how much rounding may seem to raise f; asked for only where f seems to rise."""
+    nothing = Memberships(np.zeros((fit.H.n, 1)), fit.H.dtype)
+    return ROUNDING * float(fit.objective(nothing))

@@ -7,9 +7,10 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Step
+from odsymnmf.engine.many.l1 import SparseL1
 from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.many.sweep import SparseL1, SparseL2
-from odsymnmf.engine.run import Callback, Run, Sweep
+from odsymnmf.engine.many.sweep import SparseL2
+from odsymnmf.engine.run import Callback, Keep, Run, Sweep
 from odsymnmf.signals import held
 
 
@@ -27,6 +28,8 @@ class SparseRun(Run):
         Which item each row of the fit is.
     max_iter, tol, callback
         As for `odsymnmf.factorize`.
+    keep : callable, optional
+        As for `Run`.
     """
 
     def __init__(
@@ -37,22 +40,31 @@ class SparseRun(Run):
         max_iter: int,
         tol: float,
         callback: Callback | None,
+        keep: Keep | None = None,
     ):
         # Sparse fits keep H and its sums themselves; of a loss, a run asks them for nothing else.
-        super().__init__(fit, fit.H, max_iter=max_iter, tol=tol, callback=callback)  # type: ignore[arg-type]
-        self.fit = fit
+        loss: Any = fit
+        super().__init__(loss, fit.H, max_iter=max_iter, tol=tol, callback=callback, keep=keep)
+        self.fit, self.order = fit, order
         self.places = np.empty_like(order)
         self.places[order] = np.arange(len(order))
         self._shown: Any = None
-        self._unpriced: float | None = None
+        self.unpriced: float | None = None  # f(H) without the price, once somebody has asked
         self._swept = 0.0  # by how much the last sweep has lowered f, without the price
 
     @property
     def objective(self) -> float:
         """f(H) after the last complete sweep, without the price."""
-        if self._unpriced is None:
-            self._unpriced = self.fit.objective(self.state.complete)
-        return self._unpriced
+        if self.unpriced is None:
+            self.unpriced = self.fit.objective(self.state.complete)
+        return self.unpriced
+
+    def resume(self, state: Any, sums: Any) -> None:
+        """Go on from what a `SparseCheckpoint` has read; H is that already."""
+        self.fit.load(state.sums)
+        mine = self.state
+        mine.decreases, mine.n_iter, mine.converged = state.decreases, state.n_iter, state.converged
+        mine.first_violation, self.unpriced = state.first_violation, state.objective
 
     def complete(self) -> Memberships:
         """Run to the end and return the memberships of the last complete sweep."""
@@ -74,8 +86,8 @@ class SparseRun(Run):
 
     def _take(self, decrease: float) -> None:
         self.state.complete = self.fit.H.copy()
-        if self._unpriced is not None:
-            self._unpriced = max(0.0, self._unpriced - self._swept)
+        if self.unpriced is not None:
+            self.unpriced = max(0.0, self.unpriced - self._swept)
 
     def _finish(self, at_once: bool = False) -> None:
         if self.state.n_iter > 0:

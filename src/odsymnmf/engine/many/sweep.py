@@ -1,22 +1,26 @@
-"""Sweeps over sparse memberships, block by block, and the objective.
+"""Sweeps over sparse memberships, block by block, and the objective of l2.
 
 `SparseL2` is f(H) + sum_kl p_k [H_kl > 0] with f(H) = sum_{i != j} w_ij (A_ij - h_i . h_j)^2;
-`SparseL1` is f(H) = sum_{i != j} w_ij |A_ij - h_i . h_j|. Both know A as plain arrays only.
+`SparseL1`, in `l1`, is f(H) = sum_{i != j} w_ij |A_ij - h_i . h_j|. Both know A as plain arrays.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.many.pair_sums import FULL_SIDE, gram, with_room
-from odsymnmf.kernels import sparse_l1, sparse_l2, sparse_objective
-from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.engine.many.pair_sums import FULL_SIDE, empty_pairs, gram, with_room
+from odsymnmf.kernels import sparse_l2, sparse_objective, sparse_rounds
+from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows
 from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.weights import ORDINARY, Weights
+
+if TYPE_CHECKING:
+    from odsymnmf.engine.many.rounds import SparseRounds
 
 Array = NDArray[Any]
 Progress = Callable[[int], None]
@@ -68,6 +72,23 @@ def exceptions(weights: Weights) -> Exceptions:
     return Exceptions(E.indptr.astype(np.int64), E.indices.astype(np.int32, copy=False), E.v, E.a)
 
 
+def one_by_one(fit: Any, progress: Progress | None = None) -> Swept:
+    """Bring every row to its optimum in turn, each put in place before the next is solved."""
+    fit.begin()
+    passes, done, n = [], 0, fit.H.n
+    while done < n:
+        items = np.arange(done, min(done + BLOCK, n))
+        rows, need, swept = fit.solve(items, fit.H.rows, True, done)
+        passes.append(swept)
+        done += rows
+        if rows < len(items):
+            fit.make_room(need)
+        elif progress is not None:
+            progress(done)
+    found: Swept = fit.together(passes)
+    return found
+
+
 class SparseL2:
     """sum_{i != j} w_ij (A_ij - h_i . h_j)^2 + sum_k p_k |h_k|_0 by coordinate descent.
 
@@ -85,10 +106,13 @@ class SparseL2:
         the answer of full storage.
     cap : int or None
         Most columns to consider for one item, its own aside.
+    rounds : SparseRounds, optional
+        Who shares a sweep; without, it goes row by row.
     """
 
     # Whether the violation of a sweep is to be compared with that of the first.
     relative: ClassVar[bool] = True
+    power: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -100,12 +124,14 @@ class SparseL2:
         share: float = SHARE,
         cap: int | None = CAP,
         full_side: int = FULL_SIDE,
+        rounds: "SparseRounds | None" = None,
     ):
-        self.A, self.H = A, H
+        self.A, self.H, self.rounds = A, H, rounds
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.share, self.cap, self.full_side = upper, share, cap, full_side
         self.price = np.full(H.n, -1.0 if share > 0 else 0.0)
-        self._sweeps, self._worn = 0, False
+        self._sweeps, self._worn, self._anew = 0, False, 0
+        self._counting = Lock()
 
     def objective(self, M: Memberships | None = None) -> float:
         """f(H), without its price; or that of other memberships."""
@@ -132,35 +158,39 @@ class SparseL2:
             self.price[:] = -1.0
 
     def sweep(self, progress: Progress | None = None) -> Swept:
-        """Update every row of H once, in the order of the items."""
+        """Update every row of H once, in the order of the items or in rounds."""
         regular = self._sweeps % REFRESH == 0
         if regular:
             self.H.tidy()
         if regular or self._sweeps == EARLY or self._worn:
             self.refresh(prices=self._sweeps in (0, EARLY))
         self._sweeps += 1
-        np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
-        decrease = priced = violation = 0.0
-        anew, done, n = 0, 0, self.H.n
-        cap = self.H.r if self.cap is None else self.cap
-        while done < n:
-            items = np.arange(done, min(done + BLOCK, n))
-            rows, need, *sums, again = sparse_l2.rows(
-                items, self.A, self.w0, self.E, self.H.rows, self.D, self.H.rows,
-                self.price, self.share, self.upper, cap, True,
-            )  # fmt: skip
-            decrease, priced, violation = (
-                total + float(part)
-                for total, part in zip((decrease, priced, violation), sums, strict=True)
-            )
-            done, anew = done + rows, anew + again
-            if rows < len(items):
-                self._make_room(need)
-            elif progress is not None:
-                progress(done)
+        self._anew = 0
+        swept = (self.rounds or one_by_one)(self, progress)
         self.H.compact()
-        self._worn = anew > self.H.r  # many columns have shrunk: D has lost digits
-        return Swept(decrease, priced, violation if violation > self._rounding() else 0.0)
+        self._worn = self._anew > self.H.r  # many columns have shrunk: D has lost digits
+        return swept if swept.violation > self._rounding() else swept._replace(violation=0.0)
+
+    def solve(
+        self, items: Array, out: Rows, put: bool, position: int = 1
+    ) -> tuple[int, int, Swept]:
+        """Solve the rows of the items into ``out``; return how many, the room to go on, and sums.
+
+        With ``put`` each takes its place at once, and out is the log of H; ``position`` is how
+        many rows have done so before in this sweep.
+        """
+        cap = self.H.r if self.cap is None else self.cap
+        done, need, *sums, again = sparse_l2.rows(
+            items, self.A, self.w0, self.E, self.H.rows, self.D, out,
+            self.price, self.share, self.upper, cap, put,
+        )  # fmt: skip
+        with self._counting:
+            self._anew += again
+        return done, need, Swept(*(float(part) for part in sums))
+
+    def together(self, passes: list[Swept]) -> Swept:
+        """Return what all of them did."""
+        return Swept(*(sum(parts) for parts in zip(*passes, strict=True)))
 
     def _rounding(self) -> float:
         """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
@@ -168,71 +198,56 @@ class SparseL2:
         total = H.sum(axis=0, dtype=np.float64) @ (H.T @ H.sum(axis=1, dtype=np.float64))
         return 16.0 * float(np.finfo(self.H.dtype).eps * total)
 
-    def _make_room(self, entries: int) -> None:
+    def state(self) -> dict[str, Array]:
+        """Return the arrays that the next sweep goes on from, by name."""
+        state = {"price": self.price, "sweeps": np.array([self._sweeps, self._worn])}
+        if self._sweeps > 0:
+            side = np.array([self.D.side, self.D.used[0]])
+            table = {"key": self.D.key, "value": self.D.value, "side": side}
+            state |= {"diagonal": self.D.diagonal, "peak": self.D.peak, **table}
+        return state
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Go on from the arrays that `state` has returned."""
+        self.price[:], (sweeps, worn) = state["price"], state["sweeps"]
+        self._sweeps, self._worn = int(sweeps), bool(worn)
+        if self._sweeps > 0:
+            side, used = state["side"]
+            bits = len(state["key"]).bit_length() - 1
+            self.D = empty_pairs(self.H.r, bits, full_side=int(side) or -1)
+            for name in ("diagonal", "peak", "key", "value"):
+                getattr(self.D, name)[:] = state[name]
+            self.D.used[0] = used
+
+    def begin(self) -> None:
+        """Note the largest sums so far, before rows are solved."""
+        np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
+
+    def make_room(self, entries: int) -> None:
+        """Make room for a row of so many entries."""
         self.H.reserve(entries)
         self.D = with_room(self.D, entries * (entries - 1) // 2)
 
+    def changes(self, items: Array, New: Rows) -> tuple[Array, float, Pairs]:
+        """Say which items of a piece of a round move, what their pairs add, how D changes."""
+        moved, change = np.empty(len(items), dtype=np.bool_), empty_pairs(0, full_side=-1)
+        done, clash = 0, 0.0
+        while done < len(items):
+            done, need, more = sparse_rounds.gram_changes(
+                done, items, New, self.H.rows, moved, change
+            )
+            clash += float(more)
+            change = with_room(change, need * (need + 1) // 2)
+        return moved, clash, change
 
-class SparseL1:
-    """sum_{i != j} w_ij |A_ij - h_i . h_j| by coordinate descent; the bits of full storage.
+    def join(self, changes: list[Pairs]) -> tuple[float, Pairs]:
+        """Return what pairs of items in different pieces add, and the whole change of D."""
+        whole, across = with_room(changes[0], sum(int(more.used[0]) for more in changes[1:])), 0.0
+        for change in changes[1:]:
+            across += float(sparse_rounds.join_pairs(change, whole))
+        return across, whole
 
-    Parameters are those of `SparseL2`; there is no price: l1 is sparse by itself.
-    """
-
-    relative: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        A: Links,
-        H: Memberships,
-        weights: Weights = ORDINARY,
-        *,
-        upper: float = np.inf,
-        cap: int | None = CAP,
-    ):
-        self.A, self.H = A, H
-        self.w0, self.E = float(weights.background), exceptions(weights)
-        self.upper, self.cap = upper, cap
-
-    def priced_objective(self, M: Memberships | None = None) -> float:
-        """f(H): l1 has no price."""
-        return self.objective(M)
-
-    def objective(self, M: Memberships | None = None) -> float:
-        """f(H), at the cost of the stored pairs and the memberships."""
-        H = (M or self.H).csr()
-        args = (H.indptr, H.indices, H.data, H.shape[1])
-        products = sparse_objective.all_products(*args)
-        rest = sparse_objective.stored_terms(self.A, self.w0, self.E, *args, True)
-        return max(0.0, self.w0 * float(products) + float(rest))
-
-    def tidy(self, M: Memberships) -> None:
-        """Clear columns with one entry, balance those with two."""
-        M.tidy()
-
-    def sweep(self, progress: Progress | None = None) -> Swept:
-        """Update every row of H once.
-
-        The violation is the largest change of an entry, relative to the largest entry.
-        """
-        self.H.tidy()
-        span, r = self.H.rows.span, self.H.r
-        W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
-        state = (W, held, W.copy(), np.zeros(r), np.full(r, -1))
-        decrease = violation = 0.0
-        done, n = 0, self.H.n
-        while done < n:
-            items = np.arange(done, min(done + BLOCK, n))
-            rows, need, fallen, largest = sparse_l1.rows(
-                items, done, self.A, self.w0, self.E, self.H.rows, *state, self.H.rows,
-                self.upper, r if self.cap is None else self.cap, True,
-            )  # fmt: skip
-            decrease, violation = decrease + float(fallen), max(violation, float(largest))
-            done += rows
-            if rows < len(items):
-                self.H.reserve(need)
-            elif progress is not None:
-                progress(done)
-        self.H.compact()
-        top = float(self.H.csr().data.max(initial=0.0))
-        return Swept(decrease, decrease, violation / top if top > 0 else violation)
+    def put(self, change: Pairs) -> None:
+        """D += change."""
+        self.D = with_room(self.D, int(change.used[0]))
+        sparse_rounds.put_pairs(change, self.D)

@@ -1,0 +1,216 @@
+"""Rounds over sparse memberships: what the new rows of a round add up to, and how they get in.
+
+As in `rounds`: two items of a round that both moved were solved against rows of each other that are
+no longer there. With d_i = n_i - o_i, the new row less the old, and E_i = n_i n_i^T - o_i o_i^T,
+what pairs i != j of the round add to f is, were nothing stored, the sum of <E_i, E_j> (l2) or of
+d_i . d_j (l1); each meets the sum of those before it, so that nothing cancels. Stored pairs and
+exceptions inside the round are visited one by one. The items of a round are first,
+first + stride, ..., where the stride is a power of two.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from odsymnmf.kernels.compile import allocating, part
+from odsymnmf.kernels.rounding import CANCELLED
+from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, place
+from odsymnmf.kernels.sparse_l1 import _sum_of_others
+from odsymnmf.kernels.sparse_rows import enlist
+
+
+class Fresh(NamedTuple):
+    """The new rows of a round by place: row p is ``span[p]`` of the others; which ones differ."""
+
+    span: Any
+    column: Any
+    value: Any
+    moved: Any
+
+
+@part
+def _both(k, p, H, New, columns, old, new):
+    """List the columns of the old and of the new row, sorted; say how many, and if any differs."""
+    s, s_end, e, e_end = H.span[k, 0], H.span[k, 1], New.span[p, 0], New.span[p, 1]
+    m, differs = 0, False
+    while s < s_end or e < e_end:
+        from_old = s < s_end and (e == e_end or H.column[s] <= New.column[e])
+        from_new = e < e_end and (s == s_end or New.column[e] <= H.column[s])
+        columns[m] = H.column[s] if from_old else New.column[e]
+        old[m] = np.float64(H.value[s]) if from_old else 0.0
+        new[m] = np.float64(New.value[e]) if from_new else 0.0
+        differs |= old[m] != new[m]
+        s += from_old
+        e += from_new
+        m += 1
+    return m, differs
+
+
+@part
+def _longest(items, H, New):
+    """Return the most columns that an old and a new row have between them."""
+    longest = 0
+    for p in range(len(items)):
+        k = items[p]
+        both = H.span[k, 1] - H.span[k, 0] + New.span[p, 1] - New.span[p, 0]
+        longest = max(longest, both)
+    return longest
+
+
+@allocating
+def gram_changes(first, items, New, H, moved, change):
+    """Add E_k of the items to the change of D, as far as its table has room; note who moved.
+
+    The diagonal is in the table, too. Return the next item, the room that it needs, and what
+    pairs of the items add to sum_{i != j} (h_i . h_j)^2.
+    """
+    side, keys, values, used = change.side, change.key, change.value, change.used
+    longest = _longest(items, H, New)
+    columns, old, new = np.empty(longest, dtype=np.int64), np.empty(longest), np.empty(longest)
+    clash = 0.0
+    for p in range(first, len(items)):
+        m, differs = _both(items[p], p, H, New, columns, old, new)
+        moved[p] = differs
+        if not differs:
+            continue
+        if 2 * (used[0] + m * (m + 1) // 2) > len(keys):
+            return p, m, 2.0 * clash
+        for c in range(m):
+            for b in range(c + 1):
+                e = old[c] * (new[b] - old[b]) + (new[c] - old[c]) * new[b]
+                if e == 0.0:
+                    continue
+                s = place(columns[b], columns[c], side, keys)
+                if keys[s] == EMPTY:
+                    keys[s] = (columns[b] << 32) | columns[c]
+                    used[0] += 1
+                clash += values[s] * (e if b == c else 2.0 * e)
+                values[s] += e
+    return len(items), 0, 2.0 * clash
+
+
+@allocating
+def join_pairs(change, whole):
+    """Add a change of D to that of the pieces before; return what pairs across them add."""
+    side, keys, values, used = whole.side, whole.key, whole.value, whole.used
+    across = 0.0
+    for b in range(len(change.key)):
+        if change.key[b] != EMPTY:
+            l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
+            e, s = change.value[b], place(l, t, side, keys)
+            if keys[s] == EMPTY:
+                keys[s] = change.key[b]
+                used[0] += 1
+            across += values[s] * (e if l == t else 2.0 * e)
+            values[s] += e
+    return 2.0 * across
+
+
+@allocating
+def put_pairs(change, D):
+    """D += change; the caller has seen to it that there is room."""
+    for b in range(len(change.key)):
+        if change.key[b] != EMPTY:
+            l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
+            if l == t:
+                D.diagonal[l] += change.value[b]
+            else:
+                add_pair(l, t, change.value[b], D.side, D.key, D.value, D.used)
+
+
+@allocating
+def sum_changes(items, New, H, moved, change):
+    """Add d_k of the items to the change of W; return what pairs of them add to the products."""
+    longest = _longest(items, H, New)
+    columns, old, new = np.empty(longest, dtype=np.int64), np.empty(longest), np.empty(longest)
+    clash = 0.0
+    for p in range(len(items)):
+        m, differs = _both(items[p], p, H, New, columns, old, new)
+        moved[p] = differs
+        for c in range(m):
+            step = new[c] - old[c]
+            clash += change[columns[c]] * step
+            change[columns[c]] += step
+    return 2.0 * clash
+
+
+@allocating
+def put_sums(change, E, H, W, peak):
+    """W += change, with sums that have cancelled done anew; H has its new rows already."""
+    found = np.empty(1024, dtype=np.int64)
+    for l in range(len(W)):
+        W[l] += change[l]
+        peak[l] = max(peak[l], W[l])
+        if change[l] != 0.0 and W[l] < CANCELLED * peak[l]:
+            W[l] = peak[l] = _sum_of_others(-1, l, H, 1.0, E, found, False)
+
+
+@part
+def _rise(a, nn, no, on, oo, power):
+    """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
+    if power == 2:
+        squares = (nn * nn - no * no) - (on * on - oo * oo)
+        return squares - 2.0 * a * ((nn - no) - (on - oo))
+    return (abs(a - nn) - abs(a - no)) - (abs(a - on) - abs(a - oo))
+
+
+@part
+def _four(k, p, H, New, n_i, o_i):
+    """Return n_i . n_k, n_i . o_k, o_i . n_k and o_i . o_k, for rows n_i and o_i spread out."""
+    nn, no, on, oo = 0.0, 0.0, 0.0, 0.0
+    for s in range(New.span[p, 0], New.span[p, 1]):
+        nn += n_i[New.column[s]] * New.value[s]
+        on += o_i[New.column[s]] * New.value[s]
+    for s in range(H.span[k, 0], H.span[k, 1]):
+        no += n_i[H.column[s]] * H.value[s]
+        oo += o_i[H.column[s]] * H.value[s]
+    return nn, no, on, oo
+
+
+@allocating
+def listed_rise(items, A, w0, E, lattice, H, New, r, power):
+    """Return what stored pairs and exceptions of the items inside the round add to f."""
+    first, mask, shift = lattice
+    n_i, o_i = np.zeros(r), np.zeros(r)
+    stored, listed = 0.0, 0.0
+    for i in items:
+        q = i >> shift
+        if not New.moved[q]:
+            continue
+        for s in range(New.span[q, 0], New.span[q, 1]):
+            n_i[New.column[s]] = New.value[s]
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            o_i[H.column[s]] = H.value[s]
+        for j in range(A.indptr[i], A.indptr[i + 1]):
+            k = np.int64(A.indices[j])
+            if k >= i:  # each pair once: the indices are sorted
+                break
+            if (k & mask) == first and New.moved[k >> shift]:
+                nn, no, on, oo = _four(k, k >> shift, H, New, n_i, o_i)
+                a = np.float64(A.data[j])
+                stored += _rise(a, nn, no, on, oo, power) - _rise(0.0, nn, no, on, oo, power)
+        if len(E.indptr) > 0:
+            for j in range(E.indptr[i], E.indptr[i + 1]):
+                k = np.int64(E.indices[j])
+                if k >= i:
+                    break
+                if (k & mask) == first and New.moved[k >> shift]:
+                    nn, no, on, oo = _four(k, k >> shift, H, New, n_i, o_i)
+                    listed += E.v[j] * _rise(E.a[j], nn, no, on, oo, power)
+        for s in range(New.span[q, 0], New.span[q, 1]):
+            n_i[New.column[s]] = 0.0
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            o_i[H.column[s]] = 0.0
+    return 2.0 * (w0 * stored + listed)
+
+
+@allocating
+def put_rows(first, stride, New, H):
+    """Make the new rows that differ those of their items; the log has room for them."""
+    for p in range(len(New.span)):
+        if New.moved[p]:
+            begin = H.top[0]
+            for s in range(New.span[p, 0], New.span[p, 1]):
+                H.column[H.top[0]], H.value[H.top[0]] = New.column[s], New.value[s]
+                H.top[0] += 1
+            enlist(H, begin, H.top[0], first + p * stride)
