@@ -54,6 +54,7 @@ class Gram:
         X = self.X
         if not sparse.issparse(X):
             return pair_squares(X)
+        X = X.astype(np.float64, copy=False)  # or their squares would be rounded before they cancel
         Y = X.T.tocsr()
         if np.sum(np.diff(X.indptr) ** 2.0) > np.sum(np.diff(Y.indptr) ** 2.0):
             X, Y = Y, X
