@@ -91,7 +91,7 @@ def test_many_sweeps_do_not_drift():
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_loop_of_fits_hears_of_ctrl_c():
-    from odsymnmf.factorization import InterruptedWarning
+    from odsymnmf.fitting import InterruptedWarning
 
     A = np.random.default_rng(0).random((20, 20))
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
     from odsymnmf.estimators import load as load
-    from odsymnmf.factorization import Factorization as Factorization
     from odsymnmf.factorization import factorize as factorize
     from odsymnmf.factorization import objective as objective
+    from odsymnmf.result import Factorization as Factorization
 
     __version__: str
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # one line here, and one above for type checkers and editors. No module has the name of a function,
 # or importing it would bind the module in the function's place.
 _PUBLIC: dict[str, str | None] = {
-    "Factorization": "factorization",
+    "Factorization": "result",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
     "choose": None,

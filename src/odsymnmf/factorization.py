@@ -1,163 +1,23 @@
 """The front door: factorize(A, r) and the objective."""
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-import odsymnmf
-from odsymnmf import storage
-from odsymnmf.arrays import Array
-from odsymnmf.blas import one_thread, threads_for
-from odsymnmf.defaults import usual_start
-from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
-from odsymnmf.engine.losses import Scales, make_loss
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
-from odsymnmf.engine.memory import require_memory
-from odsymnmf.engine.run import Callback, Run, Status
+from odsymnmf.engine.run import Callback
 from odsymnmf.engine.scale import Scale
-from odsymnmf.engine.sets import as_sets
-from odsymnmf.engine.starts import given, of_sets, start
-from odsymnmf.engine.sweeps import Rounds
-from odsymnmf.engine.team import Team
+from odsymnmf.engine.starts import given
+from odsymnmf.fitting import Fit, LossName, Memberships
 from odsymnmf.inputs import similarities, weights_for
-from odsymnmf.options import bound, number, threads, whole_number
-from odsymnmf.problem import Similarity, Sparse, as_similarity, fingerprint
-from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.problem import Sparse, as_similarity
+from odsymnmf.random_state import RandomState
+from odsymnmf.result import Factorization
 from odsymnmf.signals import held
-
-LossName = Literal["l2", "l1", "mixed", "robust"]
-Memberships = Literal["auto", "sparse", "full"]
-
-# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
-# that runs away, and in the end takes all digits of its partners with it.
-LARGEST = 1e4
-SQUARED = Scales(0.0, 1.0)
-# The kind of file that results are saved in.
-MODEL = "model"
-
-
-@dataclass(frozen=True)
-class Factorization:
-    """What `factorize` found.
-
-    Attributes
-    ----------
-    H : ndarray or scipy.sparse.csr_array of shape (n, r)
-        Memberships: H[i, l] says how strongly item i belongs to cluster l.
-    objective : float
-        The value of the loss at H.
-    history : ndarray of shape (1 + n_iter + len(restarts),)
-        The objective at the start, after every sweep and after every accepted restart of a
-        column; it never rises. With sparse memberships and l2, that is the objective plus the
-        price of the memberships, which the last value exceeds ``objective`` by.
-    n_iter : int
-        Number of complete sweeps.
-    status : {"converged", "max_iter", "stopped", "interrupted"}
-        Why it ended: the tolerance was reached, ``max_iter`` was, the callback said stop, or
-        Ctrl-C was pressed.
-    restarts : ndarray of int
-        Which entries of ``history`` follow an accepted restart.
-    mix : dict or None
-        For the losses "mixed" and "robust": ``l1_ratio``, the share of l1, and ``l1`` and ``l2``,
-        both losses relative to what they are without memberships.
-    scales : Scales
-        (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
-    names : list or None
-        What the items are called, if A is a graph, a DataFrame or AnnData.
-    """
-
-    H: Any
-    objective: float
-    history: Array
-    n_iter: int
-    status: Status
-    restarts: Array
-    mix: dict[str, float] | None = None
-    scales: Scales = SQUARED
-    names: list[Any] | None = None
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self.status == "converged"
-
-    @property
-    def memberships(self) -> Literal["sparse", "full"]:
-        """How H is stored: by its non-zeros, or in full."""
-        return "sparse" if sparse.issparse(self.H) else "full"
-
-    def save(self, path: str | Path) -> None:
-        """Write it into one file, which `odsymnmf.load` reads; complete or not there.
-
-        Parameters
-        ----------
-        path : path
-            A regular file there is replaced.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> import odsymnmf as od
-        >>> f = od.factorize([[0, 1], [1, 0]], 1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = os.path.join(folder, "f.odsym")
-        ...     f.save(path)
-        ...     od.load(path)
-        Factorization(n=2, r=1, objective=0, n_iter=1, converged)
-        """
-        header = {
-            "class": "Factorization",
-            "version": odsymnmf.__version__,
-            "objective": self.objective,
-            "n_iter": self.n_iter,
-            "status": self.status,
-            "mix": self.mix,
-            "scales": list(self.scales),
-        }
-        arrays = {"H": self.H, "history": self.history, "restarts": self.restarts}
-        storage.write(path, MODEL, header, arrays)
-
-    @classmethod
-    def from_stored(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "Factorization":
-        """Return what `save` has written; ValueError or the like if that makes no sense."""
-        H, history, restarts = arrays["H"], arrays["history"], arrays["restarts"]
-        values = H.data if sparse.issparse(H) else H
-        if (
-            H.ndim != 2
-            or values.dtype.kind != "f"
-            or not (np.isfinite(values) & (values >= 0)).all()
-        ):
-            raise ValueError("its memberships are no finite numbers >= 0")
-        if history.ndim != 1 or history.dtype != np.float64 or not len(history):
-            raise ValueError("its history is none")
-        if restarts.ndim != 1 or restarts.dtype.kind not in "iu":
-            raise ValueError("its restarts are none")
-        mix, scales = header["mix"], [float(scale) for scale in header["scales"]]
-        if mix is not None:
-            mix = {str(name): float(value) for name, value in mix.items()}
-        if header["status"] not in get_args(Status):
-            raise ValueError("its status is none")
-        return cls(
-            H,
-            float(header["objective"]),
-            history,
-            int(header["n_iter"]),
-            header["status"],
-            restarts.astype(np.intp),
-            mix,
-            Scales(*scales),
-        )
-
-    def __repr__(self) -> str:
-        n, r = self.H.shape
-        return (
-            f"Factorization(n={n}, r={r}, objective={self.objective:.6g}, "
-            f"n_iter={self.n_iter}, {self.status})"
-        )
 
 
 def factorize(
@@ -299,86 +159,25 @@ def factorize(
     """
     A, names = similarities(A)
     similarity = as_similarity(A, weights_for(weights, names), zero_weight)
-    columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
-    max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
-    jobs, rng = threads(n_jobs), as_random(random_state)
-    if sparse_is_chosen(memberships, similarity, columns, loss=loss, diagonal=diagonal, init=init):
-        assert isinstance(similarity, Sparse)
-        _refuse_with_sparse(similarity, restarts, checkpoint)
-        with held():  # this imports Numba, which Ctrl-C must not cut in two
-            from odsymnmf.engine.many.fit import fit as fit_sparse
-        upper = upper_bound(similarity, upper, loss, "sparse")
-        options: Any = {"max_iter": max_iter, "tol": tol, "upper": upper, "callback": callback}
-        found = fit_sparse(similarity, columns, init, rng, loss=loss, **options)
-        if found.status == "max_iter" and max_iter > 0:
-            warn_unconverged(tol, max_iter, stacklevel=2)
-        if found.status == "interrupted":
-            warn_interrupted(found.n_iter, stacklevel=2)
-        none = np.empty(0, dtype=np.intp)
-        scales = Scales(1.0, 0.0) if loss == "l1" else SQUARED
-        return Factorization(*found, none, None, scales, names)
-    assert columns is not None
-    r = columns
-    require_memory(similarity, r, init)
-    scale = Scale.of(similarity)
-    scaled = scale.similarity(similarity)
-    limit = _within_reason(scaled, float(scale.down(bound(upper))), diagonal)
-    measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
-    rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
-    if isinstance(init, str) and init == "auto":
-        init = usual_start(similarity, loss)
-    first = _first(init, scaled, r, scale)
-    kept = None
-    if checkpoint is not None:
-        every = number("checkpoint_every", checkpoint_every, 0)
-        identity = {
-            "version": odsymnmf.__version__,
-            "data": fingerprint(similarity, diagonal == "fit"),
-            "init": init if isinstance(init, str) else "array",
-            "start": array_of(first),
-            "random_state": seed_of(random_state),
-            **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
-            **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": rounds},
-            "rounds": jobs is not None,
-        }
-        kept = Checkpoint(checkpoint, every, identity)
-    work = scaled.blas_work(r)
-    with threads_for(work):
-        saved = kept and kept.read((scaled.n, r), scaled.dtype)
-        H = saved[0].H if saved else start(measure, r, first, rng)
-    # Where threads share a sweep, BLAS should not ask for the cores too.
-    with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
-        run = Run(
-            measure,
-            H,
-            max_iter=max_iter,
-            tol=tol,
-            rounds=rounds,
-            callback=scale.callback(measure, callback),
-            keep=None if kept is None else kept.keep,
-            sweeps=None if jobs is None else Rounds(measure, team),
-        )
-        if kept and saved:
-            kept.resume(run, *saved)
-        H = run.complete()
-        if kept and run.status != "interrupted":
-            kept.end(run)
-    if run.status == "max_iter" and max_iter > 0:
-        warn_unconverged(tol, max_iter, stacklevel=2)
-    if run.status == "interrupted":
-        warn_interrupted(run.state.n_iter, stacklevel=2)
-    history = scale.value(measure, run.history)
-    return Factorization(
-        scale.up(H),
-        float(history[-1]),
-        history,
-        run.state.n_iter,
-        run.status,
-        np.array(run.state.restarts, dtype=np.intp),
-        run.mix,
-        scale.scales(measure),
-        names,
+    fit = Fit(
+        loss=loss,
+        l1_ratio=l1_ratio,
+        init=init,
+        diagonal=diagonal,
+        max_iter=max_iter,
+        tol=tol,
+        upper=upper,
+        restarts=restarts,
+        memberships=memberships,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        callback=callback,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
     )
+    found = fit(similarity, r)
+    fit.warn_of(found, stacklevel=2)
+    return replace(found, names=names)
 
 
 def objective(
@@ -431,77 +230,3 @@ def objective(
     scaled = scale.similarity(similarity)
     measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
     return float(scale.value(measure, measure.objective(scale.down(H))))
-
-
-def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
-    """Warn that the sweeps were too few."""
-    # Imported here, because scikit-learn takes longer to import than most fits take.
-    from sklearn.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        f"no convergence to tol={tol} in max_iter={max_iter} sweeps; the result is usable: "
-        "raise max_iter to come closer to a minimum, or raise tol to accept a less exact one",
-        ConvergenceWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float:
-    """Return the bound that a fit uses where the user has given ``upper``.
-
-    Without one, sparse memberships of l2 are bounded by the root of the largest similarity: no
-    cluster then calls a pair more similar than the most similar pair is.
-    """
-    if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
-        upper = float(np.sqrt(A.largest))
-    return _within_reason(A, bound(upper), "ignore")
-
-
-class InterruptedWarning(UserWarning):
-    """Ctrl-C ended a fit; what it returned is the last complete sweep."""
-
-
-def warn_interrupted(n_iter: int, stacklevel: int) -> None:
-    """Warn that the result is what there was when Ctrl-C was pressed."""
-    warnings.warn(
-        f"interrupted: this is the result after {n_iter} complete sweeps, not a minimum",
-        InterruptedWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
-    """Return the start by name, or as an array (n x r) for A, which is scaled."""
-    if isinstance(init, str):
-        return init
-    sets = as_sets(init, A.n, r)
-    if sets is not None:
-        return of_sets(A, r, sets)
-    return scale.down(init.toarray() if sparse.issparse(init) else init)
-
-
-def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
-    """Refuse what sparse memberships do not know, with a remedy."""
-    if restarts:
-        raise ValueError(
-            f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
-            'out, or use memberships="full".'
-        )
-    if checkpoint is not None:
-        raise ValueError(
-            "a fit of sparse memberships cannot be written down on its way; leave checkpoint out, "
-            'or use memberships="full".'
-        )
-    if Scale.of(A).e:
-        raise ValueError(
-            f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
-            'divide A by it, or use memberships="full".'
-        )
-
-
-def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
-    """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
-    if diagonal == "ignore" and A.largest > 0:
-        upper = min(upper, LARGEST * float(np.sqrt(A.largest)))
-    # In the precision of H, or entries at the bound would look as if they could still grow.
-    return float(A.dtype.type(upper))

@@ -16,7 +16,7 @@ from odsymnmf import kernels, similarity
 from odsymnmf.arrays import blocks
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import lone_items
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.problem import blocking, following
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])

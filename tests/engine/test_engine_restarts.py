@@ -12,7 +12,7 @@ from odsymnmf.datasets import cliques, flip
 from odsymnmf.engine import growing, restarts, starts
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.run import Run
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.metrics import membership_accuracy
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])

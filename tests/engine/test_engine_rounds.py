@@ -17,7 +17,7 @@ import odsymnmf as od
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.problem import rounds
 from odsymnmf.problem.rounds import Round
 from odsymnmf.similarity import as_similarity

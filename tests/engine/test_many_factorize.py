@@ -11,7 +11,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from odsymnmf.engine.many.choice import sparse_is_chosen
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.problem import as_similarity
 
 

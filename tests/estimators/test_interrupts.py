@@ -10,7 +10,7 @@ import pytest
 
 from odsymnmf import ODSymNMF
 from odsymnmf.estimators.side_by_side import run_all
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, SymNMF, storage
-from odsymnmf.factorization import Factorization
+from odsymnmf.result import Factorization
 
 FITTED = ("membership_", "labels_", "history_", "restarts_", "objective_", "status_", "n_iter_")
 

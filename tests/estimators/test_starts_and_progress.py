@@ -14,7 +14,7 @@ import odsymnmf as od
 from odsymnmf import ODSymNMF, observers
 from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators import odsymnmf as base
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 
 # Starts
 

@@ -10,8 +10,9 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.defaults import Settings, decide, scaling
 from odsymnmf.engine.starts import leading_eigenvectors, rotated
-from odsymnmf.factorization import Factorization, LossName, factorize
+from odsymnmf.fitting import Fit, LossName
 from odsymnmf.problem import Outline, Similarity, outline
+from odsymnmf.result import Factorization
 
 # To compare numbers of clusters, fits need not be as close to a minimum as the one that is kept.
 SHORT: dict[str, Any] = {"max_iter": 20, "tol": 3e-3}
@@ -90,10 +91,11 @@ class Fits:
     def short(self, A: Similarity, init: Any, r: int) -> Factorization:
         """Fit r clusters to A, which is scaled, until it is good enough to compare."""
         o = self.options
-        found = factorize(
-            A, r, loss=o.loss, l1_ratio=o.l1_ratio, init=init, random_state=0,
+        fit = Fit(
+            loss=o.loss, l1_ratio=o.l1_ratio, init=init, random_state=0,
             upper=self.settings(r).upper, **SHORT,
         )  # fmt: skip
+        found = fit(A, r)
         if found.status == "interrupted":
             raise KeyboardInterrupt
         return found

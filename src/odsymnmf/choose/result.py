@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.factorization import Factorization
+from odsymnmf.result import Factorization
 
 # Column of the table -> what it is called.
 COLUMNS = {

@@ -1,6 +1,5 @@
 """The search for the number of clusters."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,10 +15,11 @@ from odsymnmf.choose import graphs, held_out, stability
 from odsymnmf.choose.fits import Fits, Options
 from odsymnmf.choose.progress import counted
 from odsymnmf.choose.result import COLUMNS, NumberOfClusters
-from odsymnmf.factorization import Factorization, LossName
 from odsymnmf.factorization import objective as objective_of
+from odsymnmf.fitting import LossName
 from odsymnmf.memberships import labels
 from odsymnmf.problem import as_similarity
+from odsymnmf.result import Factorization
 
 # Where the Bethe-Hessian sees so many times more groups, there are groups inside groups.
 MANY_SCALES = 1.5
@@ -249,15 +249,13 @@ class Search:
 
     def _parallel(self, jobs: Sequence[Callable[[], Any]], names: list[str]) -> list[Any]:
         from joblib import Parallel, delayed
-        from sklearn.exceptions import ConvergenceWarning
 
         def run(job: Callable[[], Any], name: str) -> Any:
             self.count(name)
             return job()
 
         alone = self.n_jobs in (None, 1)
-        with nullcontext() if alone else one_thread(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # that fits are short is known
+        with nullcontext() if alone else one_thread():
             return list(
                 Parallel(n_jobs=self.n_jobs, require="sharedmem")(
                     delayed(run)(job, name) for job, name in zip(jobs, names, strict=True)

@@ -36,7 +36,7 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", i
     from sklearn.exceptions import ConvergenceWarning
 
     from odsymnmf import ODSymNMF
-    from odsymnmf.factorization import InterruptedWarning
+    from odsymnmf.fitting import InterruptedWarning
 
     model = ODSymNMF(**parameters, verbose=verbose)
     with warnings.catch_warnings(), _noticing_interrupts() as pressed:

@@ -1,8 +1,6 @@
 """Clustering without self-similarities."""
 
-import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,36 +15,24 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.arrays import blocks
-from odsymnmf.blas import one_thread
 from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.new_items import solve_rows
-from odsymnmf.engine.run import Sweep
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
+from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
-from odsymnmf.estimators.side_by_side import run_all
-from odsymnmf.factorization import (
-    Factorization,
-    InterruptedWarning,
-    LossName,
-    Memberships,
-    factorize,
-    upper_bound,
-    warn_interrupted,
-    warn_unconverged,
-)
+from odsymnmf.fitting import LossName, Memberships, upper_bound
 from odsymnmf.inputs import weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
-from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
-from odsymnmf.options import bound, threads, whole_number
+from odsymnmf.observers import CallbackSupportMixin, Starts, with_callbacks
+from odsymnmf.options import bound, whole_number
 from odsymnmf.problem import Similarity
-from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.random_state import RandomState
 
 # Similarities of new items that are held at a time.
 BLOCK_ENTRIES = 2**22
@@ -310,7 +296,9 @@ class ODSymNMF(
         self._scales = measure.scales
         starts = Starts(self, X, self.n_init, self.max_iter)
         reconstruct = partial(self._fitted, raw=raw, settings=settings)
-        best, interrupted = self._best_of(A, r, settings, starts, reconstruct)
+        best, interrupted = best_of(
+            self, A, r, settings, partial(starts.watch, reconstruct=reconstruct)
+        )
         for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
         if not kept_sparse:
@@ -488,83 +476,6 @@ class ODSymNMF(
                 'of items x features, choose an affinity such as "cosine" or "nearest_neighbors".'
             )
         return X
-
-    def _best_of(
-        self, A: Similarity, r: Any, settings: Settings, starts: Starts, reconstruct: Any
-    ) -> tuple[Factorization, bool]:
-        """Run all starts; of those with the lowest objective, return the first.
-
-        And whether Ctrl-C was pressed.
-        """
-        # Drawn before anything runs, so that n_jobs changes nothing.
-        draws = as_random(self.random_state).uniform(size=self.n_init - 1)
-        inits = [settings.init, *["random"] * (self.n_init - 1)]
-        seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
-        # Starts first; the threads that these leave over share their sweeps.
-        jobs = threads(self.n_jobs)
-        together = min(jobs or 1, self.n_init)
-        each = None if jobs is None else jobs // together
-        title = type(self).__name__
-        interrupted = False
-        found: list[Factorization | None] = [None] * self.n_init
-        with progress(title, self.max_iter, self.verbose, self.n_init, self.tol) as show:
-
-            def run(start: int) -> None:
-                nonlocal interrupted
-                if interrupted:
-                    return
-
-                def callback(sweep: Sweep) -> bool:
-                    show(sweep, start)
-                    return after(sweep)
-
-                with starts.watch(start, reconstruct) as after:
-                    f = factorize(
-                        A,
-                        r,
-                        loss=self.loss,
-                        l1_ratio=self.l1_ratio,
-                        init=inits[start],
-                        diagonal=self._diagonal,
-                        max_iter=self.max_iter,
-                        tol=self.tol,
-                        upper=settings.upper,
-                        restarts=self.restarts,
-                        memberships="sparse" if settings.sparse else "full",
-                        n_jobs=each,
-                        random_state=seeds[start],
-                        callback=callback,
-                        checkpoint=self._checkpoint_of(start),
-                        checkpoint_every=self.checkpoint_every,
-                    )
-                # Ctrl-C ends a start early; who pressed it does not want the others either.
-                interrupted |= f.status == "interrupted"
-                found[start] = f
-                show(None, start)
-
-            # Where starts share the cores, BLAS should not ask for them too.
-            with nullcontext() if together == 1 else one_thread(), warnings.catch_warnings():
-                # Only whether the best start has converged is of interest.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                warnings.simplefilter("ignore", InterruptedWarning)
-                try:
-                    run_all(run, self.n_init, together)
-                except KeyboardInterrupt:
-                    interrupted = True
-                    if all(f is None for f in found):  # before the first sweep of a start
-                        raise
-        best = min((f for f in found if f is not None), key=lambda f: f.objective)
-        if interrupted:
-            warn_interrupted(best.n_iter, stacklevel=4)
-        elif best.status == "max_iter" and self.max_iter > 0:
-            warn_unconverged(self.tol, self.max_iter, stacklevel=4)
-        return best, interrupted
-
-    def _checkpoint_of(self, start: int) -> str | None:
-        """Return where a start is written down: the first at the path, the others beside it."""
-        if self.checkpoint is None:
-            return None
-        return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
 
     def _fitted(self, H: Any, raw: Similarity, settings: Settings) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""

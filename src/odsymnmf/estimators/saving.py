@@ -11,8 +11,8 @@ from scipy import sparse
 import odsymnmf
 from odsymnmf import storage
 from odsymnmf.estimators.affinity import Affinities
-from odsymnmf.factorization import MODEL, Factorization
 from odsymnmf.problem import put_together, taken_apart
+from odsymnmf.result import MODEL, Factorization
 
 # Fitted attributes that are plain values, with their types, and that are arrays.
 PLAIN = {"objective_": float, "n_iter_": int, "status_": str, "converged_": bool}

@@ -1,0 +1,250 @@
+"""One fit, from checked similarities to a result: which storage, start, loss and run it takes."""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+import odsymnmf
+from odsymnmf.blas import one_thread, threads_for
+from odsymnmf.defaults import usual_start
+from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
+from odsymnmf.engine.losses import Scales, make_loss
+from odsymnmf.engine.many.choice import sparse_is_chosen
+from odsymnmf.engine.memory import require_memory
+from odsymnmf.engine.run import Callback, Run
+from odsymnmf.engine.scale import Scale
+from odsymnmf.engine.sets import as_sets
+from odsymnmf.engine.starts import of_sets, start
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
+from odsymnmf.options import bound, number, threads, whole_number
+from odsymnmf.problem import Similarity, Sparse, fingerprint
+from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.result import SQUARED, Factorization
+from odsymnmf.signals import held
+
+LossName = Literal["l2", "l1", "mixed", "robust"]
+Memberships = Literal["auto", "sparse", "full"]
+
+# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
+# that runs away, and in the end takes all digits of its partners with it.
+LARGEST = 1e4
+
+
+class InterruptedWarning(UserWarning):
+    """Ctrl-C ended a fit; what it returned is the last complete sweep."""
+
+
+@dataclass(kw_only=True)
+class Fit:
+    """How to fit; the parameters are those of `odsymnmf.factorize`.
+
+    Calling it with similarities and the number of clusters fits them, and warns of nothing: a
+    filter for warnings belongs to the whole process, so fits in threads of their own could not
+    silence them one by one. `warn_of` says what there is to say.
+    """
+
+    loss: LossName = "l2"
+    l1_ratio: float = 0.5
+    init: Any = "auto"
+    diagonal: Literal["ignore", "fit"] = "ignore"
+    max_iter: int = 200
+    tol: float = 1e-4
+    upper: float | None = None
+    restarts: int | None = None
+    memberships: Memberships = "auto"
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    callback: Callback | None = None
+    checkpoint: str | Path | None = None
+    checkpoint_every: float = 60.0
+
+    def __post_init__(self) -> None:
+        self.max_iter = whole_number("max_iter", self.max_iter, 0)
+        self.tol = number("tol", self.tol, 0)
+
+    def __call__(self, A: Similarity, r: int | Literal["auto"]) -> Factorization:
+        """Return the memberships of r clusters of the items of A."""
+        columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
+        if sparse_is_chosen(
+            self.memberships, A, columns, loss=self.loss, diagonal=self.diagonal, init=self.init
+        ):
+            assert isinstance(A, Sparse)
+            return self._sparse(A, columns)
+        assert columns is not None
+        return self._full(A, columns)
+
+    def warn_of(self, found: Factorization, stacklevel: int) -> None:
+        """Warn if the sweeps were too few, or Ctrl-C cut them short."""
+        if found.status == "max_iter" and self.max_iter > 0:
+            warn_unconverged(self.tol, self.max_iter, stacklevel + 1)
+        if found.status == "interrupted":
+            warn_interrupted(found.n_iter, stacklevel + 1)
+
+    def _sparse(self, A: Sparse, r: int | None) -> Factorization:
+        """Fit memberships that are stored by their non-zeros."""
+        _refuse_with_sparse(A, self.restarts, self.checkpoint)
+        threads(self.n_jobs)
+        with held():  # this imports Numba, which Ctrl-C must not cut in two
+            from odsymnmf.engine.many.fit import fit
+        found = fit(
+            A,
+            r,
+            self.init,
+            as_random(self.random_state),
+            loss=self.loss,
+            upper=upper_bound(A, self.upper, self.loss, "sparse"),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=self.callback,
+        )
+        none = np.empty(0, dtype=np.intp)
+        return Factorization(*found, none, None, Scales(1.0, 0.0) if self.loss == "l1" else SQUARED)
+
+    def _full(self, A: Similarity, r: int) -> Factorization:
+        """Fit memberships that are stored in full."""
+        jobs, rng = threads(self.n_jobs), as_random(self.random_state)
+        require_memory(A, r, self.init)
+        scale = Scale.of(A)
+        scaled = scale.similarity(A)
+        limit = _within_reason(scaled, float(scale.down(bound(self.upper))), self.diagonal)
+        loss = make_loss(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=self.l1_ratio)
+        restarts = loss.restarts
+        if self.restarts is not None:
+            restarts = whole_number("restarts", self.restarts, 0)
+        init: Any = self.init
+        if isinstance(init, str) and init == "auto":
+            init = usual_start(A, self.loss)
+        first = _first(init, scaled, r, scale)
+        kept = self._kept(A, r, init, first, restarts)
+        work = scaled.blas_work(r)
+        with threads_for(work):
+            saved = kept and kept.read((scaled.n, r), scaled.dtype)
+            H = saved[0].H if saved else start(loss, r, first, rng)
+        # Where threads share a sweep, BLAS should not ask for the cores too.
+        with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
+            run = Run(
+                loss,
+                H,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                rounds=restarts,
+                callback=scale.callback(loss, self.callback),
+                keep=None if kept is None else kept.keep,
+                sweeps=None if jobs is None else Rounds(loss, team),
+            )
+            if kept and saved:
+                kept.resume(run, *saved)
+            H = run.complete()
+            if kept and run.status != "interrupted":
+                kept.end(run)
+        history = scale.value(loss, run.history)
+        return Factorization(
+            scale.up(H),
+            float(history[-1]),
+            history,
+            run.state.n_iter,
+            run.status,
+            np.array(run.state.restarts, dtype=np.intp),
+            run.mix,
+            scale.scales(loss),
+        )
+
+    def _kept(
+        self, A: Similarity, r: int, init: Any, first: Any, restarts: int
+    ) -> Checkpoint | None:
+        """Return where the run is written down, with all that decides how it goes."""
+        if self.checkpoint is None:
+            return None
+        identity = {
+            "version": odsymnmf.__version__,
+            "data": fingerprint(A, self.diagonal == "fit"),
+            "init": init if isinstance(init, str) else "array",
+            "start": array_of(first),
+            "random_state": seed_of(self.random_state),
+            "r": r,
+            "loss": self.loss,
+            "diagonal": self.diagonal,
+            "l1_ratio": float(self.l1_ratio),
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "upper": bound(self.upper),
+            "restarts": restarts,
+            "rounds": self.n_jobs is not None,
+        }
+        every = number("checkpoint_every", self.checkpoint_every, 0)
+        return Checkpoint(self.checkpoint, every, identity)
+
+
+def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float:
+    """Return the bound that a fit uses where the user has given ``upper``.
+
+    Without one, sparse memberships of l2 are bounded by the root of the largest similarity: no
+    cluster then calls a pair more similar than the most similar pair is.
+    """
+    if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
+        upper = float(np.sqrt(A.largest))
+    return _within_reason(A, bound(upper), "ignore")
+
+
+def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
+    """Warn that the sweeps were too few."""
+    # Imported here, because scikit-learn takes longer to import than most fits take.
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"no convergence to tol={tol} in max_iter={max_iter} sweeps; the result is usable: "
+        "raise max_iter to come closer to a minimum, or raise tol to accept a less exact one",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_interrupted(n_iter: int, stacklevel: int) -> None:
+    """Warn that the result is what there was when Ctrl-C was pressed."""
+    warnings.warn(
+        f"interrupted: this is the result after {n_iter} complete sweeps, not a minimum",
+        InterruptedWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
+    """Return the start by name, or as an array (n x r) for A, which is scaled."""
+    if isinstance(init, str):
+        return init
+    sets = as_sets(init, A.n, r)
+    if sets is not None:
+        return of_sets(A, r, sets)
+    return scale.down(init.toarray() if sparse.issparse(init) else init)
+
+
+def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
+    """Refuse what sparse memberships do not know, with a remedy."""
+    if restarts:
+        raise ValueError(
+            f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
+            'out, or use memberships="full".'
+        )
+    if checkpoint is not None:
+        raise ValueError(
+            "a fit of sparse memberships cannot be written down on its way; leave checkpoint out, "
+            'or use memberships="full".'
+        )
+    if Scale.of(A).e:
+        raise ValueError(
+            f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
+            'divide A by it, or use memberships="full".'
+        )
+
+
+def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
+    """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
+    if diagonal == "ignore" and A.largest > 0:
+        upper = min(upper, LARGEST * float(np.sqrt(A.largest)))
+    # In the precision of H, or entries at the bound would look as if they could still grow.
+    return float(A.dtype.type(upper))
