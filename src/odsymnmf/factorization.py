@@ -88,8 +88,9 @@ def factorize(
         in the first sweep (l2), or no entry moves by more than this fraction of the largest (l1).
     upper : float, optional
         Upper bound on the entries of H. Hubs can have entries that grow without end (and are
-        stopped at 10,000 times the root of the largest similarity); for binary A, ``upper=1``
-        makes H comparable to memberships between 0 and 1.
+        stopped at 10,000 times the root of the largest similarity, where some pairs weigh less
+        than others at 32 times); for binary A, ``upper=1`` makes H comparable to memberships
+        between 0 and 1.
     restarts : int, optional
         Most rounds of column restarts. When a sweep changes little, every column in turn is
         taken out and built anew, greedily, on what the others leave over; it is kept if that

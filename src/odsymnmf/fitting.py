@@ -33,6 +33,9 @@ Memberships = Literal["auto", "sparse", "full"]
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
+# Where some pairs weigh less than others, two items whose own pair weighs nothing can grow together
+# at no cost; the fourth power of their entries is what all sums must have digits for.
+LARGEST_WEIGHED = 32.0
 
 
 class InterruptedWarning(UserWarning):
@@ -245,6 +248,8 @@ def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
 def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
     """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
     if diagonal == "ignore" and A.largest > 0:
-        upper = min(upper, LARGEST * float(np.sqrt(A.largest)))
+        light = A.weights.pattern is not None and A.weights.pattern.data.min(initial=0.0) < 0
+        largest = LARGEST_WEIGHED if light else LARGEST
+        upper = min(upper, largest * float(np.sqrt(A.largest)))
     # In the precision of H, or entries at the bound would look as if they could still grow.
     return float(A.dtype.type(upper))
