@@ -58,8 +58,9 @@ def main() -> int:
     print("|---|---|---|---|---|", flush=True)
     done = ledger.read(options.log, seed) if options.log else {}
     if options.table:
-        seen = {name: line for name, line in wanted.items() if name in done}
-        return int(any([show(name, line, done[name], seed) for name, line in seen.items()]))
+        seen = [name for name in wanted if name in done]
+        broken = [show(name, wanted[name], done[name], seed) for name in seen]
+        return int(any(broken))
     broken, end = False, time.monotonic() + options.total
     for name, line in wanted.items():
         before, rounds = done.get(name, Outcome.none()), options.rounds or line.rounds
