@@ -7,11 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.run import Callback
 from odsymnmf.engine.scale import Scale
 from odsymnmf.engine.starts import given
+from odsymnmf.engine.team import Team
 from odsymnmf.fitting import Fit, LossName, Memberships
 from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.problem import Sparse, as_similarity
@@ -229,5 +231,6 @@ def objective(
     H = given(similarity, H.shape[1], H, "H")
     scale = Scale.of(similarity)
     scaled = scale.similarity(similarity)
-    measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
-    return float(scale.value(measure, measure.objective(scale.down(H))))
+    with threads_for(scaled.blas_work(H.shape[1]), Team):
+        measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
+        return float(scale.value(measure, measure.objective(scale.down(H))))

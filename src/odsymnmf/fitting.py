@@ -115,7 +115,9 @@ class Fit:
         scale = Scale.of(A)
         scaled = scale.similarity(A)
         limit = _within_reason(scaled, float(scale.down(bound(self.upper))), self.diagonal)
-        loss = make_loss(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=self.l1_ratio)
+        work, options = scaled.blas_work(r), {"diagonal": self.diagonal, "l1_ratio": self.l1_ratio}
+        with threads_for(work, Team):
+            loss = make_loss(self.loss, scaled, limit, **options)
         restarts = loss.restarts
         if self.restarts is not None:
             restarts = whole_number("restarts", self.restarts, 0)
@@ -124,12 +126,11 @@ class Fit:
             init = usual_start(A, self.loss)
         first = _first(init, scaled, r, scale)
         kept = self._kept(A, r, init, first, restarts)
-        work = scaled.blas_work(r)
-        with threads_for(work):
+        with threads_for(work, Team):
             saved = kept and kept.read((scaled.n, r), scaled.dtype)
             H = saved[0].H if saved else start(loss, r, first, rng)
         # Where threads share a sweep, BLAS should not ask for the cores too.
-        with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
+        with threads_for(work, Team) if jobs is None else one_thread(), Team(jobs or 1) as team:
             run = Run(
                 loss,
                 H,

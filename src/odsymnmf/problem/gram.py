@@ -9,13 +9,17 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
+from odsymnmf.blas import share
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squares, scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
-from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums
+from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
+
+# Rows, or features, of the pieces of a large product.
+ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,12 @@ class Gram:
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
         own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
-        result: Array = self.X @ (self.X.T @ V) - own * V
-        return result
+        if sparse.issparse(self.X):
+            result: Array = self.X @ (self.X.T @ V) - own * V
+            return result
+        n, m = self.X.shape
+        Z = joined(share(m, ROWS, lambda b: np.asarray(self.X[:, b].T @ V)))
+        return joined(share(n, ROWS, lambda b: np.asarray(self.X[b] @ Z))) - own * V
 
     def quadratic(self, h: Array) -> float:
         """Return sum_{i != j} A_ij h_i h_j; in single precision, the diagonal would drown it."""
