@@ -118,6 +118,10 @@ class Dense:
         """How many entries a row of `rows` has."""
         return self.n
 
+    def row_lengths(self, items: Array) -> Array:
+        """Return how many entries the rows of the items have."""
+        return np.full(len(items), self.n)
+
     def full_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items, zeros on the diagonal, in float64."""
         return cleared(self.A[items].astype(np.float64), items)

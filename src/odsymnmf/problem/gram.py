@@ -20,6 +20,8 @@ from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
 
 # Rows, or features, of the pieces of a large product.
 ROWS = 256
+# Items whose similarities are formed after all: 8 MB of them.
+FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Gram:
         """Return A @ V with the diagonal of A left out."""
         own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
         if sparse.issparse(self.X):
-            result: Array = self.X @ (self.X.T @ V) - own * V
+            result: Array = self.X @ (self._turned @ V) - own * V
             return result
         n, m = self.X.shape
         Z = joined(share(m, ROWS, lambda b: np.asarray(self.X[:, b].T @ V)))
@@ -117,8 +119,22 @@ class Gram:
 
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
+        if self._whole is not None:
+            return full_csr(self._whole[items], items)
         block = self.X[items] @ self.X.T
         return full_csr(block.toarray() if sparse.issparse(block) else block, items)
+
+    @cached_property
+    def _turned(self) -> Any:
+        """X^T, which shares its entries with X: scipy takes longer to make it than to use it."""
+        return self.X.T
+
+    @cached_property
+    def _whole(self) -> Array | None:
+        """All rows, of few items with a sparse X: one row at a time is scipy's time, not ours."""
+        if self.n > FEW or not sparse.issparse(self.X):
+            return None
+        return np.asarray((self.X @ self.X.T).toarray())
 
     def rows_inside(self, round: Round, tile: slice) -> Any:
         """Return the rows of a tile's items in a round, the columns of the round alone."""
@@ -130,6 +146,10 @@ class Gram:
     def row_entries(self) -> int:
         """How many entries a row of `rows` has."""
         return self.n
+
+    def row_lengths(self, items: Array) -> Array:
+        """Return how many entries the rows of the items have."""
+        return np.full(len(items), self.n)
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

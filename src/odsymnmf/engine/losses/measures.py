@@ -14,12 +14,13 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.rounds import LARGEST, tiles
+from odsymnmf.signals import check
 
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
 
-# Columns of H that a block of rows may have without being cut into smaller ones.
-COLUMNS = 8
+# Entries of A times columns of H in a block of rows: kernels hear no Ctrl-C.
+WORK = 2**25
 
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
@@ -61,11 +62,14 @@ def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, An
 
 
 def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
-    """Yield some of the items after another; with many columns fewer: kernels hear no Ctrl-C."""
+    """Yield some of the items after another, as many as are soon done; a hub may come alone."""
     for b in A.item_blocks(len(items)):
         some = items[b]
-        for piece in blocks(len(some), -(-len(some) // max(1, r // COLUMNS))):
-            yield some[piece]
+        work = np.cumsum(A.row_lengths(some) + 1.0) * max(r, 1)
+        ends = np.flatnonzero(np.diff(work // WORK, append=np.inf)) + 1
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            check()
+            yield some[begin:end]
 
 
 def swept(H: Array, items: Array) -> Array:
