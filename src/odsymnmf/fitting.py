@@ -115,9 +115,9 @@ class Fit:
         scale = Scale.of(A)
         scaled = scale.similarity(A)
         limit = _within_reason(scaled, float(scale.down(bound(self.upper))), self.diagonal)
-        work, options = scaled.blas_work(r), {"diagonal": self.diagonal, "l1_ratio": self.l1_ratio}
+        work, ratio = scaled.blas_work(r), self.l1_ratio
         with threads_for(work, Team):
-            loss = make_loss(self.loss, scaled, limit, **options)
+            loss = make_loss(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=ratio)
         restarts = loss.restarts
         if self.restarts is not None:
             restarts = whole_number("restarts", self.restarts, 0)
