@@ -130,7 +130,8 @@ def pressed(seed, kind):
     options = {"tol": 0, "max_iter": 10**6, "random_state": 0}
     try:
         if kind == "threads":
-            f = od.ODSymNMF(8, n_init=4, n_jobs=2, **options).fit(A)
+            plain = {"normalize": None, "upper": None, "init": "random"}
+            f = od.ODSymNMF(8, n_init=4, n_jobs=2, **plain, **options).fit(A)
             H, status, value = f.membership_, f.status_, f.objective_
         else:
             f = od.factorize(A, 8, loss=kind, init="random", **options)
