@@ -12,31 +12,35 @@ ROUNDS = {
     "interrupts": 4,
     "medians": 2000,
     "rank_one": 30,
-    "problems": 60,
+    "problems": 12,
     "symmetries": 30,
     "concurrency": 2,
     "kills": 1,
     "presses": 1,
 }
-# Found, and not mended yet.
-OPEN = {
-    "problems-l2-gram-sparse": "the objective of a float32 Gram cancels",
-}
+# Found by `make soak` and mended.
+FOUND = [
+    # Two items whose pair weighs nothing grew together until no sum had a digit left.
+    ("problems-l2-dense-unknown", 18, 1661),
+    ("problems-l2-dense-weighted", 18, 3339),
+    ("problems-l2-sparse-unknown", 18, 8144),
+    # Restarts of "robust" were judged by the mix, and raised the larger of the two losses.
+    ("problems-robust-dense-equal", 18, 103),
+    ("problems-robust-dense-weighted", 18, 236),
+]
 
 
-def small(name):
-    mark = pytest.mark.xfail(reason=OPEN.get(name))
-    return pytest.param(name, marks=mark) if name in OPEN else name
-
-
-@pytest.mark.parametrize(
-    "name", [small(name) for name in LINES if name.split("-")[0] in ROUNDS], ids=str
-)
+@pytest.mark.parametrize("name", [name for name in LINES if name.split("-")[0] in ROUNDS])
 def test_line(name):
     line = LINES[name]
     outcome = run(line, seed=0, rounds=ROUNDS[name.split("-")[0]])
     assert outcome.failures == []
     assert not outcome.broken(line)
+
+
+@pytest.mark.parametrize(("name", "seed", "k"), FOUND)
+def test_what_was_found_stays_mended(name, seed, k):
+    LINES[name].once(seed, k)
 
 
 def test_files_in_the_way_of_the_table():

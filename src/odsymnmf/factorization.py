@@ -7,11 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from odsymnmf.blas import threads_for
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.run import Callback
 from odsymnmf.engine.scale import Scale
 from odsymnmf.engine.starts import given
+from odsymnmf.engine.team import Team
 from odsymnmf.fitting import Fit, LossName, Memberships
 from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.problem import Sparse, as_similarity
@@ -89,8 +91,9 @@ def factorize(
         largest one (l1).
     upper : float, optional
         Upper bound on the entries of H. Entries of hubs can grow without bound (they are stopped
-        at 10,000 times the square root of the largest similarity); for binary A, ``upper=1``
-        makes H comparable to memberships between 0 and 1.
+        at 10,000 times the square root of the largest similarity; at 32 times, where some pairs
+        weigh less than others); for binary A, ``upper=1`` makes H comparable to memberships
+        between 0 and 1.
     restarts : int, optional
         Maximum number of rounds of column restarts. When a sweep changes little, every column in
         turn is removed and rebuilt greedily on the residual of the others; the new column is
@@ -230,5 +233,6 @@ def objective(
     H = given(similarity, H.shape[1], H, "H")
     scale = Scale.of(similarity)
     scaled = scale.similarity(similarity)
-    measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
-    return float(scale.value(measure, measure.objective(scale.down(H))))
+    with threads_for(scaled.blas_work(H.shape[1]), Team):
+        measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
+        return float(scale.value(measure, measure.objective(scale.down(H))))

@@ -33,6 +33,9 @@ Memberships = Literal["auto", "sparse", "full"]
 # No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
 # that runs away, and in the end takes all digits of its partners with it.
 LARGEST = 1e4
+# Where some pairs weigh less than others, two items whose own pair weighs nothing can grow together
+# at no cost; the fourth power of their entries is what all sums must have digits for.
+LARGEST_WEIGHED = 32.0
 
 
 class InterruptedWarning(UserWarning):
@@ -134,7 +137,9 @@ class Fit:
         scale = Scale.of(A)
         scaled = scale.similarity(A)
         limit = _within_reason(scaled, float(scale.down(bound(self.upper))), self.diagonal)
-        loss = make_loss(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=self.l1_ratio)
+        work, ratio = scaled.blas_work(r), self.l1_ratio
+        with threads_for(work, Team):
+            loss = make_loss(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=ratio)
         restarts = loss.restarts
         if self.restarts is not None:
             restarts = whole_number("restarts", self.restarts, 0)
@@ -143,12 +148,11 @@ class Fit:
             init = usual_start(A, self.loss)
         first = _first(init, scaled, r, scale)
         kept = self._kept(A, r, init, first, restarts)
-        work = scaled.blas_work(r)
-        with threads_for(work):
+        with threads_for(work, Team):
             saved = kept and kept.read((scaled.n, r), scaled.dtype)
             H = saved[0].H if saved else start(loss, r, first, rng)
         # Where threads share a sweep, BLAS should not ask for the cores too.
-        with threads_for(work) if jobs is None else one_thread(), Team(jobs or 1) as team:
+        with threads_for(work, Team) if jobs is None else one_thread(), Team(jobs or 1) as team:
             run = Run(
                 loss,
                 H,
@@ -263,6 +267,8 @@ def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:
 def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
     """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
     if diagonal == "ignore" and A.largest > 0:
-        upper = min(upper, LARGEST * float(np.sqrt(A.largest)))
+        light = A.weights.pattern is not None and A.weights.pattern.data.min(initial=0.0) < 0
+        largest = LARGEST_WEIGHED if light else LARGEST
+        upper = min(upper, largest * float(np.sqrt(A.largest)))
     # In the precision of H, or entries at the bound would look as if they could still grow.
     return float(A.dtype.type(upper))

@@ -1,19 +1,24 @@
 """``python -m tests.soak [names] [--rounds N] [--seconds S] [--seed S]``: print the table.
 
 Without options every line is run in full, which takes hours; ``--seconds 60`` gives each line a
-minute. A failure names the line, the seed and the case that bring it back:
+minute. With ``--log FILE --seed S`` the hours can be spent in pieces: each goes on where the file
+says that the last one ended, and tries anew what failed; ``--table`` prints what there is. A
+failure names the line, the seed and the case that bring it back:
 ``python -m tests.soak NAME --seed SEED --case K``.
 """
 
 import argparse
 import sys
+import time
 import traceback
 import warnings
+from pathlib import Path
 
 import numpy as np
 
+from . import ledger
 from .all_lines import LINES
-from .lines import run
+from .lines import Line, Outcome, run
 
 
 def arguments() -> argparse.Namespace:
@@ -23,7 +28,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="show the names and end")
     parser.add_argument("--rounds", type=int, help="default: the full figure of each line")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, for each")
+    parser.add_argument("--total", type=float, default=float("inf"), help="at most, for all")
     parser.add_argument("--seed", type=int, help="default: a new one every time")
+    parser.add_argument("--log", type=Path, help="go on from this file, and write to it")
+    parser.add_argument("--table", action="store_true", help="run nothing: print the log")
     parser.add_argument("--case", type=int, help="only this case of the seed, with a traceback")
     return parser.parse_args()
 
@@ -39,6 +47,8 @@ def main() -> int:
     warnings.simplefilter("error")
     seed = options.seed
     if seed is None:
+        if options.log:
+            raise SystemExit("--log needs the --seed that its cases belong to.")
         seed = int(np.random.SeedSequence().entropy % 10**9)
     if options.case is not None:
         for line in wanted.values():
@@ -46,20 +56,36 @@ def main() -> int:
         return 0
     print(f"Seed {seed}.\n\n| test | rounds | full figure | outcome | seconds |")
     print("|---|---|---|---|---|", flush=True)
-    broken = False
+    done = ledger.read(options.log, seed) if options.log else {}
+    if options.table:
+        seen = [name for name in wanted if name in done]
+        broken = [show(name, wanted[name], done[name], seed) for name in seen]
+        return int(any(broken))
+    broken, end = False, time.monotonic() + options.total
     for name, line in wanted.items():
-        outcome = run(line, seed, options.rounds or line.rounds, options.seconds)
-        broken |= outcome.broken(line)
-        words = [f"{word} {count:,}" for word, count in sorted(outcome.words.items())]
-        if outcome.failures:
-            words.append(f"**failed {len(outcome.failures)}**")
-        counts = f"{outcome.rounds:,} | {line.rounds:,} | {', '.join(words)}"
-        print(f"| {line.title} | {counts} | {outcome.seconds:.0f} |", flush=True)
-        for k, error in outcome.failures:
-            reason = "".join(traceback.format_exception_only(error)).strip()
-            again = f"python -m tests.soak {name} --seed {seed} --case {k}"
-            print(f"{again}: {reason}", file=sys.stderr, flush=True)
+        before, rounds = done.get(name, Outcome.none()), options.rounds or line.rounds
+        seconds = min(options.seconds, end - time.monotonic())
+        if (before.rounds >= rounds and not before.failures) or seconds <= 0:
+            continue
+        done[name] = run(line, seed, rounds, seconds, before)
+        broken |= show(name, line, done[name], seed)
+        if options.log:
+            ledger.write(options.log, seed, done)
     return int(broken)
+
+
+def show(name: str, line: Line, outcome: Outcome, seed: int) -> bool:
+    """Print a line of the table, and what failed; say whether the promise was broken."""
+    words = [f"{word} {count:,}" for word, count in sorted(outcome.words.items())]
+    if outcome.failures:
+        words.append(f"**failed {len(outcome.failures)}**")
+    counts = f"{outcome.rounds:,} | {line.rounds:,} | {', '.join(words)}"
+    print(f"| {line.title} | {counts} | {outcome.seconds:.0f} |", flush=True)
+    for k, error in outcome.failures:
+        reason = "".join(traceback.format_exception_only(error)).strip()
+        again = f"python -m tests.soak {name} --seed {seed} --case {k}"
+        print(f"{again}: {reason}", file=sys.stderr, flush=True)
+    return outcome.broken(line)
 
 
 if __name__ == "__main__":

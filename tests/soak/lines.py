@@ -28,6 +28,11 @@ class Outcome(NamedTuple):
     failures: list[tuple[int, BaseException]]
     seconds: float
 
+    @classmethod
+    def none(cls) -> "Outcome":
+        """Return what there is before the first case."""
+        return cls(0, Counter(), [], 0.0)
+
     def broken(self, line: Line) -> bool:
         """Tell whether the promise was broken."""
         if self.failures or not self.rounds:
@@ -46,16 +51,30 @@ def folder(name: str) -> Path:
     return Path(made.name)
 
 
-def run(line: Line, seed: int, rounds: int, seconds: float = float("inf")) -> Outcome:
-    """Try cases 0, 1, ... until there were enough of them, or time is up."""
-    words: Counter = Counter()
-    failures: list[tuple[int, BaseException]] = []
+def run(
+    line: Line,
+    seed: int,
+    rounds: int,
+    seconds: float = float("inf"),
+    before: Outcome | None = None,
+) -> Outcome:
+    """Try cases 0, 1, ... until there were enough of them, or time is up.
+
+    With what came ``before``, go on from there; what failed then is tried again first.
+    """
+    before = before or Outcome.none()
+    words, failures = Counter(before.words), []
     began = time.monotonic()
-    k = 0
-    while k < rounds and time.monotonic() - began < seconds and len(failures) < 10:
+    k, again = before.rounds, [case for case, _ in before.failures]
+    while len(failures) < 10:
+        late = time.monotonic() - began >= seconds
+        if not again and (k >= rounds or late):
+            break
+        case = again.pop(0) if again else k
+        k += case == k
         try:
-            words[line.once(seed, k) or "held"] += 1
+            words[line.once(seed, case) or "held"] += 1
         except Exception as error:
-            failures.append((k, error))
-        k += 1
-    return Outcome(k, words, failures, time.monotonic() - began)
+            failures.append((case, error))
+    failures += [(case, error) for case, error in before.failures if case in again]
+    return Outcome(k, words, failures, before.seconds + time.monotonic() - began)

@@ -12,8 +12,15 @@ from odsymnmf import similarity
 
 from .lines import Line
 
-LOSSES = {"l2": ("l2", "ignore"), "l1": ("l1", "ignore"), "symnmf": ("l2", "fit")}
+LOSSES = {
+    "l2": ("l2", "ignore"),
+    "l1": ("l1", "ignore"),
+    "symnmf": ("l2", "fit"),
+    "mixed": ("mixed", "ignore"),
+    "robust": ("robust", "ignore"),
+}
 KINDS = ("dense", "sparse", "gram", "gram-sparse")
+WEIGHTS = ("equal", "unknown", "weighted")
 STARTS = ("greedy", "spectral", "nndsvd", "random", "zero")
 # What may be lost to rounding, relative to what there is to explain.
 ROUNDING = {np.float64: 1e-9, np.float32: 1e-4}
@@ -68,12 +75,11 @@ def problem(rng, kind):
     return sparse.csr_array(A) if kind == "sparse" else A, A.astype(np.float64), dtype
 
 
-def weights(rng, n):
+def weights(rng, n, which):
     """Return what pairs weigh: nothing said, some unknown, or any number; the diagonal one."""
-    shape = rng.integers(4)
-    if shape < 2:
+    if which == "equal":
         return None
-    W = (rng.random((n, n)) < 0.7) * (1.0 if shape == 2 else 2.0 * rng.random((n, n)))
+    W = (rng.random((n, n)) < 0.7) * (1.0 if which == "unknown" else 2.0 * rng.random((n, n)))
     W = np.triu(W, 1)
     return W + W.T + np.eye(n)
 
@@ -83,17 +89,32 @@ def pairs(M, diagonal):
     return M.ravel() if diagonal == "fit" else M[~np.eye(len(M), dtype=bool)]
 
 
-def once(name, kind, seed, k):
+def errors(a, p, w):
+    """Return the absolute and the squared errors."""
+    return np.array([np.sum(w * np.abs(a - p)), np.sum(w * (a - p) ** 2)])
+
+
+def value(loss, l1_ratio, found, nothing):
+    """Return the loss of the errors, given those without memberships."""
+    if loss in ("l1", "l2"):
+        return found[("l1", "l2").index(loss)]
+    shares = found / np.where(nothing > 0, nothing, 1.0)
+    return shares.max() if loss == "robust" else shares @ [l1_ratio, 1 - l1_ratio]
+
+
+def once(name, kind, which, seed, k):
     """Fit, and compare what is claimed with the definition."""
-    rng = np.random.default_rng([seed, list(LOSSES).index(name), KINDS.index(kind), k])
+    places = [list(LOSSES).index(name), KINDS.index(kind), WEIGHTS.index(which)]
+    rng = np.random.default_rng([seed, *places, k])
     loss, diagonal = LOSSES[name]
     A, whole, dtype = problem(rng, kind)
-    W = weights(rng, len(whole))
-    r = int(rng.integers(1, 6))
+    W = weights(rng, len(whole), which)
+    r, l1_ratio = int(rng.integers(1, 6)), float(rng.random())
     f = quiet(
         A,
         r,
         loss=loss,
+        l1_ratio=l1_ratio,
         diagonal=diagonal,
         weights=W,
         init=str(rng.choice(STARTS)),
@@ -107,20 +128,24 @@ def once(name, kind, seed, k):
     assert (f.H >= 0).all()
     a, p = pairs(whole, diagonal), pairs(np.float64(f.H) @ np.float64(f.H).T, diagonal)
     w = 1.0 if W is None else pairs(W, diagonal)
-    power = 1 if loss == "l1" else 2
-    true = np.sum(w * np.abs(a - p) ** power)
-    small = ROUNDING[dtype] * max(np.sum((np.abs(a) + p) ** power), f.history[0])
+    nothing = errors(a, 0.0, w)
+    true = value(loss, l1_ratio, errors(a, p, w), nothing)
+    terms = np.array([np.sum(np.abs(a) + p), np.sum((np.abs(a) + p) ** 2)])
+    small = ROUNDING[dtype] * max(value(loss, l1_ratio, terms, nothing), f.history[0])
     if kind.startswith("gram"):  # whose sums are made over all pairs, before the diagonal goes
-        small += 1e-13 * np.sum(np.abs(whole) ** power)
+        size = np.array([np.sum(np.abs(whole)), np.sum(whole**2)])
+        small += 1e-13 * value(loss, l1_ratio, size, nothing)
+    assert f.objective >= 0
     assert abs(f.objective - true) <= small, (f.objective, true, small)
     assert (np.diff(f.history) <= small).all(), (np.diff(f.history).max(), small)
     return None
 
 
 LINES = {
-    f"problems-{name}-{kind}": Line(
-        f"random problems: {name}, {kind}", 10_000, partial(once, name, kind)
+    f"problems-{name}-{kind}-{which}": Line(
+        f"random problems: {name}, {kind}, {which}", 10_000, partial(once, name, kind, which)
     )
     for name in LOSSES
     for kind in KINDS
+    for which in WEIGHTS
 }

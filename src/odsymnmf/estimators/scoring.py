@@ -73,7 +73,7 @@ def _missed(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array
     squares = float((X.T @ X).multiply(H.T @ H).sum())
     loss, alone = zero_weight * (scales.l1 * products + scales.l2 * squares), 0.0
     rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    for b in blocks(S.nnz, BLOCK_ENTRIES):
+    for b in blocks(S.nnz, blocking.BLOCK_ENTRIES):
         p = np.asarray(X[rows[b]].multiply(H[S.indices[b]]).sum(axis=1)).ravel()
         loss -= zero_weight * float(np.sum(pair_losses(p, scales)))
         known = ~np.isnan(S.data[b])

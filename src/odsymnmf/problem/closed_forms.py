@@ -1,17 +1,20 @@
 """Sums over all pairs from what is stored, and pair by pair where these would cancel."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from odsymnmf.arrays import Array, blocks
-from odsymnmf.problem import blocking
+from odsymnmf.blas import together
 from odsymnmf.problem.blocking import cleared, row_squares
 
 # Where less than this share of the terms is left, a sum is made again, pair by pair.
 LITTLE = 1e-8
 # Multiply-adds beyond which that would take too long.
 TOO_MANY = 1e13
+# Entries of the rows that a thread holds at a time.
+ENTRIES = 2**20
 
 
 def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
@@ -23,13 +26,16 @@ def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
 
 def pairwise_error(A: Any, H: Array) -> float:
     """Return sum_{i != j} (A_ij - h_i . h_j)^2, pair by pair."""
-    H, total = H.astype(np.float64, copy=False), 0.0
-    for b in blocks(A.n, max(1, min(512, blocking.BLOCK_ENTRIES // A.n))):
-        items = np.arange(b.start, b.stop)
-        residual = A.full_rows(items)
-        residual -= cleared(H[b] @ H.T, items)
-        total += float(np.einsum("ij,ij->", residual, residual))
-    return total
+    H = H.astype(np.float64, copy=False)
+    some = blocks(A.n, max(1, min(128, ENTRIES // A.n)))
+    return float(sum(together([partial(_error_of_rows, A, H, b) for b in some])))
+
+
+def _error_of_rows(A: Any, H: Array, b: slice) -> float:
+    items = np.arange(b.start, b.stop)
+    residual = A.full_rows(items)
+    residual -= cleared(H[b] @ H.T, items)
+    return float(np.einsum("ij,ij->", residual, residual))
 
 
 def weighted_product(A: Any, V: Array) -> Array:

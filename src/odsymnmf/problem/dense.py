@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from odsymnmf.arrays import Array, blocks
+from odsymnmf.blas import together
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, without_diagonal
 from odsymnmf.problem.closed_forms import pairwise_error
-from odsymnmf.problem.following import BLOCK, Streaming, block_product, square
+from odsymnmf.problem.following import BLOCK, Streaming, block_product, joined, square
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
@@ -59,7 +60,7 @@ class Dense:
     def energy(self) -> float:
         """sum_{i != j} A_ij^2"""
         pieces = (without_diagonal(self.A, b).astype(np.float64) for b in blocks(self.n, 256))
-        return float(sum(np.vdot(piece, piece) for piece in pieces))
+        return float(sum(np.einsum("ij,ij->", piece, piece) for piece in pieces))
 
     @property
     def stored(self) -> int | None:
@@ -81,8 +82,10 @@ class Dense:
 
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
-        pieces = (block_product(self.A, V, b, square(self.A, b)) for b in blocks(self.n, 512))
-        return np.concatenate(list(pieces))
+        return joined(together([partial(self._product, V, b) for b in blocks(self.n, 512)]))
+
+    def _product(self, V: Array, b: slice) -> Array:
+        return block_product(self.A, V, b, square(self.A, b))
 
     def quadratic(self, h: Array) -> float:
         """Return sum_{i != j} A_ij h_i h_j."""
@@ -114,6 +117,10 @@ class Dense:
     def row_entries(self) -> int:
         """How many entries a row of `rows` has."""
         return self.n
+
+    def row_lengths(self, items: Array) -> Array:
+        """Return how many entries the rows of the items have."""
+        return np.full(len(items), self.n)
 
     def full_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items, zeros on the diagonal, in float64."""

@@ -16,12 +16,15 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
+from odsymnmf.blas import share
 from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Task
 
 # No block whose items tell each other of changes: in a round they do not.
 NO_SQUARE = np.zeros((0, 0))
 # Rows of a dense block: enough for BLAS, few enough that corrections inside it stay cheap.
 BLOCK = 128
+# Rows, or features, of the pieces of a large product.
+PIECE = 32
 # Words, and features of a full X, whose sums are one task.
 WORDS, FEATURES = 2**11, 64
 # Multiply-adds between two looks at the clock: short enough for Ctrl-C to be heard.
@@ -106,7 +109,7 @@ class Streaming(Neighbouring):
         for b in blocks(len(items), BLOCK):
             some = as_slice(items[b])
             S = square(self.A, some)
-            G = block_product(self.A, H, some, S)
+            G = joined(share(len(S), PIECE, partial(block_product, self.A, H, some, S)))
             yield items[b], Block(G, S, np.abs(G))
 
 
@@ -231,9 +234,17 @@ class FeatureBlocks(FeatureSums):
             X, before = self.X[some].astype(np.float64, copy=False), H[some].copy()
             S = X @ X.T
             np.fill_diagonal(S, 0)
-            G = X @ self.Z - self.norms[some, None] * before
+            G = joined(share(len(X), PIECE, partial(self._product, X)))
+            G -= self.norms[some, None] * before
             yield items[b], Block(G, S, np.abs(G))
-            self.Z += X.T @ np.subtract(H[some], before, dtype=np.float64)
+            steps = np.subtract(H[some], before, dtype=np.float64)
+            share(X.shape[1], PIECE, partial(self._learn, X, steps))
+
+    def _product(self, X: Array, rows: slice) -> Array:
+        return np.asarray(X[rows] @ self.Z)
+
+    def _learn(self, X: Array, steps: Array, features: slice) -> None:
+        self.Z[features] += X[:, features].T @ steps
 
 
 def as_slice(items: Array) -> slice | Array:
@@ -250,21 +261,28 @@ def square(A: Array, some: slice | Array) -> Array:
     return S
 
 
-def block_product(A: Array, V: Array, some: slice | Array, S: Array) -> Array:
-    """Return (A @ V)[some], the diagonal of A left out, given S, the own square of these rows.
+def block_product(
+    A: Array, V: Array, some: slice | Array, S: Array, rows: slice = slice(None)
+) -> Array:
+    """Return (A @ V)[some][rows], the diagonal of A left out, given S, the own square of ``some``.
 
     The columns left and right of a block's own go to BLAS as they are; only the small square
     between them is a copy, with its diagonal cleared. Scattered rows are copied.
     """
     if not isinstance(some, slice):
-        rows = A[some]
-        rows[np.arange(len(rows)), some] = 0
-        return rows @ V
-    left, right = slice(0, some.start), slice(some.stop, None)
-    G: Array = S @ V[some]
-    G += A[some, left] @ V[left]
-    G += A[some, right] @ V[right]
+        copy = A[some[rows]]
+        copy[np.arange(len(copy)), some[rows]] = 0
+        return copy @ V
+    left, right, block = slice(0, some.start), slice(some.stop, None), A[some][rows]
+    G: Array = S[rows] @ V[some]
+    G += block[:, left] @ V[left]
+    G += block[:, right] @ V[right]
     return G
+
+
+def joined(pieces: list[Array]) -> Array:
+    """Return the pieces below each other; one alone is not copied."""
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _rows_at_once(A: Any, r: int) -> int:

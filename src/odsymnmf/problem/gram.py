@@ -9,13 +9,19 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
+from odsymnmf.blas import share
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squares, scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
-from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums
+from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
+
+# Rows, or features, of the pieces of a large product.
+ROWS = 256
+# Items whose similarities are formed after all: 8 MB of them.
+FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ class Gram:
         X = self.X
         if not sparse.issparse(X):
             return pair_squares(X)
+        X = X.astype(np.float64, copy=False)  # or their squares would be rounded before they cancel
         Y = X.T.tocsr()
         if np.sum(np.diff(X.indptr) ** 2.0) > np.sum(np.diff(Y.indptr) ** 2.0):
             X, Y = Y, X
@@ -82,8 +89,12 @@ class Gram:
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
         own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
-        result: Array = self.X @ (self.X.T @ V) - own * V
-        return result
+        if sparse.issparse(self.X):
+            result: Array = self.X @ (self._turned @ V) - own * V
+            return result
+        n, m = self.X.shape
+        Z = joined(share(m, ROWS, lambda b: np.asarray(self.X[:, b].T @ V)))
+        return joined(share(n, ROWS, lambda b: np.asarray(self.X[b] @ Z))) - own * V
 
     def quadratic(self, h: Array) -> float:
         """Return sum_{i != j} A_ij h_i h_j; in single precision, the diagonal would drown it."""
@@ -108,8 +119,22 @@ class Gram:
 
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
+        if self._whole is not None:
+            return full_csr(self._whole[items], items)
         block = self.X[items] @ self.X.T
         return full_csr(block.toarray() if sparse.issparse(block) else block, items)
+
+    @cached_property
+    def _turned(self) -> Any:
+        """X^T, which shares its entries with X: scipy takes longer to make it than to use it."""
+        return self.X.T
+
+    @cached_property
+    def _whole(self) -> Array | None:
+        """All rows, of few items with a sparse X: one row at a time is scipy's time, not ours."""
+        if self.n > FEW or not sparse.issparse(self.X):
+            return None
+        return np.asarray((self.X @ self.X.T).toarray())
 
     def rows_inside(self, round: Round, tile: slice) -> Any:
         """Return the rows of a tile's items in a round, the columns of the round alone."""
@@ -121,6 +146,10 @@ class Gram:
     def row_entries(self) -> int:
         """How many entries a row of `rows` has."""
         return self.n
+
+    def row_lengths(self, items: Array) -> Array:
+        """Return how many entries the rows of the items have."""
+        return np.full(len(items), self.n)
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

@@ -136,6 +136,10 @@ class Sparse:
         """How many entries a row of `rows` has."""
         return int(self.A.nnz // self.n)
 
+    def row_lengths(self, items: Array) -> Array:
+        """Return how many entries the rows of the items have."""
+        return np.asarray(self.A.indptr[items + 1] - self.A.indptr[items])
+
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""
         return self.A[items].toarray().astype(np.float64)

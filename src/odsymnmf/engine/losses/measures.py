@@ -14,11 +14,12 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.rounds import LARGEST, tiles
+from odsymnmf.signals import check
 
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
 
-# Entries of rows times columns of H in a block: what a kernel does without hearing Ctrl-C.
+# Entries of A times columns of H in a block of rows: kernels hear no Ctrl-C.
 WORK = 2**25
 
 
@@ -61,12 +62,14 @@ def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, An
 
 
 def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
-    """Yield some of the items after another; fewer where each is more work, because of Ctrl-C."""
-    most = max(1, WORK // max(1, A.row_entries * r))
+    """Yield some of the items after another, as many as are soon done; a hub may come alone."""
     for b in A.item_blocks(len(items)):
         some = items[b]
-        for piece in blocks(len(some), most):
-            yield some[piece]
+        work = np.cumsum(A.row_lengths(some) + 1.0) * max(r, 1)
+        ends = np.flatnonzero(np.diff(work // WORK, append=np.inf)) + 1
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            check()
+            yield some[begin:end]
 
 
 def swept(H: Array, items: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses.mixed import BothSums, Mixed
-from odsymnmf.engine.losses.protocol import Step
+from odsymnmf.engine.losses.protocol import Step, Worth
 from odsymnmf.problem import Similarity
 
 # By what power of the two losses their shares of the mix move towards the larger in a sweep.
@@ -27,6 +27,11 @@ class RobustSums(BothSums):
         super().__init__(loss.A, H)
         self.loss = loss
         self.course = np.array([loss.l1_ratio, *loss.both(H), 0.0])
+
+    def column_changed(self, H: Array, j: int, items: Array) -> None:
+        """Learn of a new column j, and of the losses with it."""
+        super().column_changed(H, j, items)
+        self.mix[1:3] = self.loss.both(H)
 
     def save(self, items: Array) -> Any:
         """Return what changes of the items' rows can change."""
@@ -60,6 +65,11 @@ class Robust(Mixed):
     def objective(self, H: Array) -> float:
         """Return the larger of the two."""
         return max(self.both(H))
+
+    def worth(self, H: Array, j: int, items: Array) -> Worth:
+        """Say what column j is worth, but for what f is without it: the larger has no parts."""
+        value = self.objective(H)
+        return Worth(-value, value)
 
     def sums(self, H: Array) -> RobustSums:
         """Compute what sweeps keep up to date."""
