@@ -106,6 +106,13 @@ INTERRUPTED = 130
     help="What a pair weighs that INPUT does not list; less than 1 leaves fewer items unassigned.",
 )
 @click.option(
+    "--weights",
+    type=FilePath(),
+    metavar="FILE",
+    help="Weights of pairs by name, as an edge list, a table, mtx or npz: 0 marks an unknown pair; "
+    "pairs that FILE does not list have weight 1.",
+)
+@click.option(
     "--restarts",
     type=click.IntRange(0),
     show_default="0 for l2 and robust, 10 for l1 and mixed",
@@ -168,6 +175,7 @@ def cluster(
     force: bool,
     quiet: bool,
     many: bool,
+    weights: str | None,
     **parameters: Any,
 ) -> None:
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
@@ -193,7 +201,7 @@ def cluster(
         raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
     folder = output or Path(_default_name(inputs[0]))
 
-    from odsymnmf.cli.fit import finishing, fit, read_items
+    from odsymnmf.cli.fit import finishing, fit, read_items, read_weights
     from odsymnmf.cli.summary import Outcome, advice, notes, summary
     from odsymnmf.runs import check_folder
 
@@ -211,6 +219,7 @@ def cluster(
         )
     else:
         items, fingerprint, used = read_words(inputs, words)
+    pairs = None if weights is None else read_weights(weights, items.names)
     read = time.perf_counter() - begun
     for note in notes(items, parameters["n_clusters"]):
         say(f"note: {note}")
@@ -218,7 +227,7 @@ def cluster(
     import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
 
     begun = time.perf_counter()
-    model, ended = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    model, ended = fit(items.matrix, parameters, pairs and pairs.matrix, verbose=_verbose(quiet))
     interrupted = ended != 0
     seconds = {"read": read, "fit": time.perf_counter() - begun}
     topics = None if words is None else _topics(model, items)
@@ -232,6 +241,7 @@ def cluster(
         seconds,
         topics=topics,
         words=used,
+        weights=pairs,
     )
     with finishing(interrupted, say) as pressed:
         if interrupted:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import odsymnmf
 from odsymnmf.cli.info import PACKAGES, installed
 from odsymnmf.cli.text import plain, table
+from odsymnmf.cli.wording import in_options
 from odsymnmf.drawing.names import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from odsymnmf import ODSymNMF
+    from odsymnmf.cli.fit import PairWeights
     from odsymnmf.drawing import MatrixPicture, Members
     from odsymnmf.io import Items
     from odsymnmf.report import Choice, Topics
@@ -49,6 +51,7 @@ class Outcome:
     seconds: dict[str, float]
     topics: "Topics | None" = None
     words: Mapping[str, Any] | None = None
+    weights: "PairWeights | None" = None
 
     @property
     def title(self) -> str:
@@ -58,8 +61,11 @@ class Outcome:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What "auto" stood for, in words."""
+        """What "auto" stood for, in words; a hint names options, not arguments."""
+        from odsymnmf.cli.cluster import cluster
+
         found = {name: _in_words(value) for name, value in self.model.settings_.items()}
+        found |= {name: in_options(found[name], cluster) for name in found if name == "hint"}
         return {"kind of input" if name == "kind" else name: value for name, value in found.items()}
 
     @cached_property
@@ -217,8 +223,8 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
     """Return what to know of a fit that did not come to its end, or what to try."""
     if outcome.interrupted:
         return [f"interrupted: {outcome.kept} is in {folder}"]
-    hint = outcome.model.settings_.get("hint")
-    hints = [] if hint is None else ["hint: " + hint.replace('loss="l1"', "--loss l1")]
+    hint = outcome.settings.get("hint")
+    hints = [] if hint is None else [f"hint: {hint}"]
     if outcome.model.converged_ or outcome.parameters["max_iter"] == 0:
         return hints
     return [*hints, "the result is usable; to converge, raise --max-iter, or --tol"]
@@ -237,6 +243,9 @@ def facts(outcome: Outcome) -> dict[str, str]:
     for name in shown:
         if p[name] is not None:
             found[name] = str(p[name])
+    if outcome.weights is not None:
+        listed = outcome.weights.matrix.nnz // 2
+        found["weights"] = f"{plain(outcome.weights.path, 100)}, {count(listed, 'pair')}"
     for name, value in (outcome.words or {}).items():
         found[name] = str(value)
     found["seed"] = str(p["random_state"])
@@ -262,6 +271,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "sha256": outcome.fingerprint,
             "items": len(items.names),
             "notes": list(items.notes),
+            **_weights(outcome),
         },
         "parameters": outcome.parameters,
         **({} if outcome.words is None else {"words": dict(outcome.words)}),
@@ -288,6 +298,14 @@ def record(outcome: Outcome) -> dict[str, Any]:
             **{name: installed(name) for name in PACKAGES},
         },
     }
+
+
+def _weights(outcome: Outcome) -> dict[str, Any]:
+    """Return the file of weights, if there is one."""
+    found = outcome.weights
+    if found is None:
+        return {}
+    return {"weights": {"path": plain(found.path, 10_000), "sha256": found.fingerprint}}
 
 
 def _choice(model: "ODSymNMF") -> dict[str, Any] | None:

@@ -147,7 +147,7 @@ def read(
     _refuse_unknown("format", format, FORMATS)
     _refuse_unknown("symmetrize", symmetrize, SYMMETRIZE)
     data = load(path)
-    chosen = format or _recognised(path, data)
+    chosen = format or recognised(path, data)
     if chosen in GRAPHS:
         if features:
             raise bad(path, "is a graph, and has no features", NO_FEATURES)
@@ -184,10 +184,15 @@ def _rows_of_text(
 def _matrix(path: Path, data: bytes, format: str) -> Items:
     if format == "cluto":
         return read_cluto(path, data)
+    matrix, notes = matrix_of(path, data, format)
+    return Items(matrix, [], format, notes)
+
+
+def matrix_of(path: Path, data: bytes, format: str) -> tuple[Any, list[str]]:
+    """Return the matrix of a file of mtx, npy or npz as it stands there, and what to tell."""
     if format == "mtx":
-        matrix, notes = read_mtx(path, data)
-        return Items(matrix, [], format, notes)
-    return Items((read_npy if format == "npy" else read_npz)(path, data), [], format, [])
+        return read_mtx(path, data)
+    return (read_npy if format == "npy" else read_npz)(path, data), []
 
 
 def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -> Items:
@@ -203,7 +208,7 @@ def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -
     return replace(items, matrix=matrix, names=names, notes=items.notes + more, features=None)
 
 
-def _recognised(path: Path, data: bytes) -> str | None:
+def recognised(path: Path, data: bytes) -> str | None:
     """Return the format by how the file begins, then by its name; None for a list or table."""
     for start, format in SIGNATURES.items():
         if re.match(start, data):
