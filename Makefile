@@ -19,7 +19,7 @@ demo: $(READY)
 test: lint browser
 	$(BIN)/python -m pytest -n 2
 
-# networkx, igraph, scanpy and cdlib for real, and the examples.
+# networkx, igraph, scanpy and cdlib for real, and the recipes of the site.
 test-integrations: $(READY_INTEGRATIONS)
 	$(BIN)/python -m pytest tests/integrations
 
@@ -31,9 +31,9 @@ dist: $(READY)
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) .ci/smoke.py dist/*.whl
 
-# The recipes of examples/, each in a clean environment with only its extra.
+# The recipes of the site, each in a clean environment with only its extra.
 test-recipes: dist
-	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),network dataframe texts single_cells)
+	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),recipes)
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:
