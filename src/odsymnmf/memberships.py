@@ -71,12 +71,12 @@ def labels(H: Any) -> Any:
 def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     """Return the labels of H, moved to where a degree-corrected block model has them most likely.
 
-    From the labels of all, with k_il the similarity of item i to the items of l, W_lm and v_l what
-    clusters share and have in all, and omega_lm = (W_lm + 1) / (v_l v_m / sum(v) + 1), item i goes
-    to the cluster l with the largest sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm / sum(v);
-    all at once, ties stay, until none moves (at most ten times). One row of H has r free entries
-    and little evidence; sizes and links of clusters are shared by many items. An item without
-    memberships gets a cluster this way, unless nothing is similar to it.
+    With k_il the total similarity of item i to the items of cluster l, W_lm the total similarity
+    between clusters l and m, v_l = sum_m W_lm, and omega_lm = (W_lm + 1) / (v_l v_m / sum(v) + 1),
+    item i goes to the cluster l with the largest sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm
+    / sum(v); all at once, ties stay, until none moves (at most ten times). One row of H has r free
+    entries and little evidence; sizes and links of clusters are shared by many items. An item
+    without memberships gets a cluster this way, unless nothing is similar to it.
 
     Parameters
     ----------
@@ -137,7 +137,8 @@ def assign_rest(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     """Return the labels of H, and for items without memberships those of their neighbours.
 
     Such an item i goes to the cluster l with the largest sum of A_ij over the items j of l, if that
-    is positive; those that have no such neighbour yet follow in the next round, until none does.
+    is positive; items without such a neighbour are looked at again in the next round, until nothing
+    changes.
 
     Parameters
     ----------
@@ -252,16 +253,18 @@ def overlapping_sets(
       is explained by l, `strength`;
     - "row": H_il >= threshold (0.5) max_t H_it, a share of the item's largest membership;
     - "column": H_il >= threshold (0.15) max_j H_jl, a share of the cluster's largest membership;
-    - "harm": i could not leave l without harm. With H_il set to zero and nothing else changed, the
-      objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p would rise by more than ``threshold`` (0.01)
-      times sum_{j != i} |A_ij|^p, which is what f_i would be for an item without memberships.
+    - "harm": the fit would become worse without the membership. With H_il set to zero and nothing
+    else changed, the
+      objective f_i = sum_{j != i} |A_ij - h_i . h_j|^p would increase by more than ``threshold``
+      (0.01) times sum_{j != i} |A_ij|^p, which is what f_i would be for an item without
+      memberships.
 
     Parameters
     ----------
     H : array-like of shape (n, r)
         Memberships.
     threshold : float from 0 to 1, optional
-        What the rule asks for; the default is that of the rule.
+        Threshold of the rule; each rule has its own default, given above.
     rule : {"strength", "row", "column", "harm"}
         Which items belong.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
@@ -316,10 +319,10 @@ def overlapping_sets(
 def supporting_pairs(
     H: Any, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
 ) -> tuple[NDArray[np.intp], Array]:
-    """Return the items that hold ``item`` in ``cluster``, and by how much each does.
+    """Return the items that support the membership of ``item`` in ``cluster``, and how much.
 
     The support of i in l by j is |A_ij - h_i . h_j + H_il H_jl|^p - |A_ij - h_i . h_j|^p: how much
-    worse the pair (i, j) would be explained, were i not in l. Items with positive support are
+    worse the pair (i, j) would be explained if i were not in l. Items with positive support are
     returned. Over all j != i, support sums to what ``overlapping_sets(H, rule="harm")`` looks at.
 
     Parameters
@@ -338,7 +341,7 @@ def supporting_pairs(
     items : ndarray
         The strongest support first.
     support : ndarray
-        The support of each.
+        The support of each item.
 
     Examples
     --------
@@ -351,7 +354,7 @@ def supporting_pairs(
     H = M.astype(np.float64)
     for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
         if not 0 <= number < size:
-            raise ValueError(f"{name}={number} does not exist; H has {size}, from 0 on.")
+            raise ValueError(f"{name}={number} does not exist; H has {size}, counted from 0.")
     similarity = _similarity_of(A, H)
     scales, this = _scales(loss, similarity), np.array([item])
     own, column = (_full(part) for part in (H[[item]], H[:, [cluster]]))
@@ -406,11 +409,12 @@ def frame(H: Any, names: Any = None, columns: Any = None) -> Any:
 def top_features(
     H: Any, X: Any, names: Sequence[Any] | None = None, n_top: int = 10
 ) -> list[list[tuple[Any, float]]]:
-    """Return the features that speak most for every cluster against the others: its top words.
+    """Return the features that are most characteristic of every cluster: its top words.
 
     With p_l(t) the share of feature t in sum_i H_il X_it, and q(t) the mean of p_l(t) over the
-    clusters, feature t speaks for l by p_l(t) log(p_l(t) / q(t)): its part in the divergence of the
-    cluster from the mean one. So a word must be frequent in the cluster and rarer in the others.
+    clusters, the score of feature t in l is p_l(t) log(p_l(t) / q(t)): its contribution to the
+    Kullback-Leibler divergence of the cluster from the mean. So a top word is frequent in the
+    cluster and rarer in the others.
 
     Parameters
     ----------
@@ -421,12 +425,12 @@ def top_features(
     names : sequence of m names, optional
         Of the features; by default the columns of a DataFrame, else numbers.
     n_top : int
-        At most as many for every cluster.
+        Maximum number of features per cluster.
 
     Returns
     -------
     list of r lists of (name, weight)
-        The first speaks most. Features that do not speak for the cluster are left out.
+        Ordered by score, largest first. Features without a positive score are left out.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the similarities with the items sorted by cluster, and the borders of the clusters.
 
     Within its cluster the strongest member comes first; unassigned items come last. Large
-    matrices are averaged (`odsymnmf.report.matrix_picture`). The colour grows with the root of
-    the similarity; negative similarities have a colour of their own.
+    matrices are averaged (`odsymnmf.report.matrix_picture`). Colour is proportional to the square
+    root of the similarity; negative similarities have another colour.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     if isinstance(A, MatrixPicture):
         picture = A
     elif H is None:
-        raise ValueError("the order of the items comes from H; pass the memberships.")
+        raise ValueError("the items are sorted by their memberships; pass H.")
     else:
         picture = matrix_picture(A, H)
     ax = _axes(ax)
@@ -171,7 +171,7 @@ def plot_memberships(
     if n * r > MOST_ENTRIES:
         raise ValueError(
             f"H has {n:,} x {r:,} entries, too many to draw; pass some of its columns, as in "
-            "H[:, :50], or look at the page of odsymnmf.report."
+            "H[:, :50], or see the page of odsymnmf.report."
         )
     called = None if names is None else _called(names, n)
     named = called is not None and n <= MOST_NAMES

@@ -172,7 +172,7 @@ def test_loops_are_left_out_but_their_items_stay(read):
 def test_the_diagonal_is_left_out(read, name, data):
     items = read(data, name)
     assert values(items) == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert items.notes == ["the diagonal is never looked at: its values are left out"]
+    assert items.notes == ["the diagonal is ignored: its values are left out"]
 
 
 @pytest.mark.parametrize("frame", ["{}\nx,{}\ny,{}\nz,{}", "{}\n{}\n{}\n{}"])

@@ -131,8 +131,9 @@ def _refuse_wrong_width(sheet: Sheet) -> None:
         problem = f"{width} fields where the line above has {width - 1}"
         raise sheet.error(1, problem, "give a weight on every line, or on none")
     if width not in (2, 3):
-        fault = f"{width} field{'s' * (width != 1)}, but an edge has two names and perhaps a weight"
-        raise sheet.error(0, fault, "separate them by commas, tabs or blanks")
+        fields = f"{width} field{'s' * (width != 1)}"
+        fault = f"{fields}, but an edge has two names and, optionally, a weight"
+        raise sheet.error(0, fault, "separate them by commas, tabs or spaces")
 
 
 def _ids(
@@ -199,7 +200,7 @@ def _refuse_graph(sheet: Sheet, ends: list[int], items: list[str], columns: list
         a, b = (quoted(sheet.top[k]) for k in ends)
         why = f"its first line says {a} and {b}"
     elif 2 * shared >= min(len(items), len(columns)) and not _has_items(sheet, ends):
-        why = f"{shared} names stand in both columns"
+        why = f"{shared} names are in both columns"
     else:
         return
     raise bad(sheet.path, f"is a graph ({why}), and has no features", NO_GRAPH)

@@ -94,7 +94,7 @@ class Sheet:
                 width = len(row)
             if len(row) != width:
                 problem = f"{len(row)} fields where the lines above have {width}"
-                remedy = "give every line the same number, and put names with blanks in quotes"
+                remedy = "give every line the same number, and put names with spaces in quotes"
                 raise bad(self.path, problem, remedy, line=line)
             yield row, line
 

@@ -34,7 +34,7 @@ def read_weights(path: str | os.PathLike[str], names: list[str]) -> Any:
     Parameters
     ----------
     path : path
-        A file, packed with gzip or not.
+        A file, compressed with gzip or not.
     names : list of str
         The names of all items, in the order of the similarities (`Items.names`).
 
@@ -71,7 +71,7 @@ def read_weights(path: str | os.PathLike[str], names: list[str]) -> Any:
     elif chosen in (None, "edges", "table"):
         i, j, weights, found, line = _of_text(path, data, chosen)
     else:
-        raise bad(path, "is no file of weights; give an edge list, a table, or mtx, npy or npz")
+        raise bad(path, "is not a file of weights; give an edge list, a table, or mtx, npy or npz")
     place = _places(path, found, names)
     return _symmetric(path, place[i], place[j], weights, names, line)
 

@@ -26,7 +26,7 @@ def check_place(target: Path) -> None:
     Raises
     ------
     OSError
-        With one line that says what is in the way.
+        With one line that names the problem.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
     Yields
     ------
     Path
-        Where to write: an empty folder beside the final one.
+        Where to write: an empty folder next to the final one.
 
     Examples
     --------
@@ -115,12 +115,12 @@ def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
     file : path
         Must not exist yet. Missing parents are made.
     force : bool
-        It may exist, and is replaced once the new one is complete.
+        Replace an existing file once the new one is complete.
 
     Yields
     ------
     Path
-        Where to write: a file beside the final one, with the same suffix.
+        Where to write: a file next to the final one, with the same suffix.
 
     Examples
     --------

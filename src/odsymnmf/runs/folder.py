@@ -88,17 +88,17 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
     folder : path
         Must not exist yet, or be empty.
     force : bool
-        It may be a run of ours, which is to be replaced.
+        Whether an existing run is to be replaced.
 
     Returns
     -------
     Path
-        The folder, with links followed.
+        The folder, with symbolic links resolved.
 
     Raises
     ------
     OSError
-        With one line that says what is in the way.
+        With one line that names the problem.
 
     Examples
     --------
@@ -123,12 +123,12 @@ def new_run(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
     folder : path
         Must not exist yet, or be empty. Missing parents are made.
     force : bool
-        It may be a run of ours, which is replaced once the new one is complete.
+        Replace an existing run once the new one is complete.
 
     Yields
     ------
     Path
-        Where to write: an empty folder beside the final one.
+        Where to write: an empty folder next to the final one.
 
     Examples
     --------
