@@ -89,7 +89,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
 def plot_convergence(
     history: ArrayLike, restarts: Sequence[int] = (), *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the objective at the start, after every sweep and after every accepted restart.
+    """Draw the objective at the start, after every iteration and every accepted restart.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def plot_convergence(
     >>> A, _ = od.datasets.cliques([3, 2])
     >>> ax = od.plots.plot_convergence(od.factorize(A, 2).history)
     >>> ax.get_xlabel()
-    'sweeps'
+    'iterations'
     """
     values = np.asarray(history, dtype=np.float64)
     if values.ndim != 1 or not values.size:
@@ -135,7 +135,7 @@ def plot_convergence(
         ax.set_yscale("log")
     _whole_numbers(ax)
     ax.grid(axis="y", color="0.9")
-    ax.set(xlabel="sweeps and restarts" if marked.size else "sweeps", ylabel="objective")
+    ax.set(xlabel="iterations and restarts" if marked.size else "iterations", ylabel="objective")
     return ax
 
 

@@ -242,7 +242,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold none of the words that count, and will be in no cluster: "
+    note = "4 texts hold none of the words that are used, and will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
@@ -267,7 +267,7 @@ def test_quiet_is_silent(edges, tmp_path):
 
 def test_results_and_progress_do_not_mix(edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
-    assert "sweep 1 of at most 200" in result.stderr
+    assert "iteration 1 of at most 200" in result.stderr
     assert "of at most" not in result.stdout
     assert "cluster  items  strongest members" in result.stdout
 
@@ -276,7 +276,7 @@ def test_no_convergence_is_said_kindly(edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--max-iter", 1, "--tol", 0, "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert "to converge, raise --max-iter" in result.stderr
-    assert "not converged after 1 sweep " in result.stdout
+    assert "not converged after 1 iteration " in result.stdout
     assert "Warning" not in result.output
 
 

@@ -17,7 +17,6 @@ from odsymnmf.cli.wording import in_options
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "'-r'"),
         (["-r", 0], "0 is not in the range"),
         (["-r", "two"], "'two' is neither a whole number, a range such as 2-30, nor auto"),
         (["-r", "5-2"], "the range 5-2 is empty"),
@@ -40,8 +39,8 @@ from odsymnmf.cli.wording import in_options
         (["-r", 2, "--colour"], "'--colour'"),
         (["-r", 2, "another.csv"], "give one INPUT"),
         (["-r", 2, "--text", "--affinity", "rbf"], "--text compares by cosine"),
-        (["-r", 2, "--text", "--format", "npy"], "--text goes with neither"),
-        (["-r", 2, "--text", "--symmetrize", "max"], "--text goes with neither"),
+        (["-r", 2, "--text", "--format", "npy"], "--text cannot be combined with"),
+        (["-r", 2, "--text", "--symmetrize", "max"], "--text cannot be combined with"),
     ],
 )
 def test_usage(edges, tmp_path, arguments, words):
@@ -214,7 +213,7 @@ def test_an_existing_run_is_kept_without_force(edges, finished, monkeypatch):
     before = contents(finished)
     monkeypatch.setattr(fitting, "fit", never)
     result = run("cluster", edges, "-r", 2, "-o", finished)
-    refused(result, 1, "holds a run already; --force replaces it")
+    refused(result, 1, "already holds a run; use --force to replace it")
     assert contents(finished) == before
 
 

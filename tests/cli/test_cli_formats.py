@@ -154,7 +154,9 @@ def test_every_format_is_tried():
 def test_known_groups_are_scored(tmp_path):
     write_cluto(tmp_path / "matrix.mat")
     _, result = found(tmp_path / "matrix.mat", tmp_path / "run")
-    assert "beside the known groups: accuracy 1.0000, nmi 1.0000, ari 1.0000" in result.stdout
+    assert (
+        "compared with the known groups: accuracy 1.0000, nmi 1.0000, ari 1.0000" in result.stdout
+    )
 
 
 def test_links_given_twice_are_said(tmp_path):

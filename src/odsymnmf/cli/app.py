@@ -60,7 +60,7 @@ def app() -> None:
     """Cluster the items behind a graph or a table of similarities, softly and with overlaps.
 
     \b
-    odsymnmf cluster graph.csv -r 8 -o run
+    odsymnmf cluster graph.csv -o run
     """
 
 

@@ -141,7 +141,7 @@ class Outcome:
     @property
     def end(self) -> str:
         """How the fit ended."""
-        sweeps = f"after {count(self.model.n_iter_, 'sweep')}"
+        sweeps = f"after {count(self.model.n_iter_, 'iteration')}"
         if self.interrupted and not self.several:
             return f"interrupted {sweeps}"
         end = f"{'converged' if self.model.converged_ else 'not converged'} {sweeps}"
@@ -157,7 +157,7 @@ class Outcome:
         """What an interrupted fit leaves."""
         if self.several:
             return "the best of the starts so far"
-        return f"the last complete sweep ({self.model.n_iter_})"
+        return f"the last complete iteration ({self.model.n_iter_})"
 
 
 def notes(items: "Items", r: Any) -> list[str]:
@@ -193,7 +193,7 @@ def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
         verb = "belongs" if unassigned == 1 else "belong"
         lines.append(f"{count(unassigned, 'item')} {verb} to no cluster")
     if outcome.scores:
-        lines.append("beside the known groups: " + _joined(outcome.scores))
+        lines.append("compared with the known groups: " + _joined(outcome.scores))
     lines += [
         "",
         f"wrote {folder}",
@@ -227,7 +227,7 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
     hints = [] if hint is None else [f"hint: {hint}"]
     if outcome.model.converged_ or outcome.parameters["max_iter"] == 0:
         return hints
-    return [*hints, "the result is usable; to converge, raise --max-iter, or --tol"]
+    return [*hints, "the result is usable; to reach convergence, increase --max-iter or --tol"]
 
 
 def facts(outcome: Outcome) -> dict[str, str]:
@@ -253,7 +253,7 @@ def facts(outcome: Outcome) -> dict[str, str]:
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
     )
     if outcome.scores:
-        found["beside known groups"] = _joined(outcome.scores)
+        found["compared with known groups"] = _joined(outcome.scores)
     for i, note in enumerate(outcome.items.notes):
         found[f"note {i + 1}"] = note
     found["odsymnmf"] = odsymnmf.__version__

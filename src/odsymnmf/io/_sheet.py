@@ -44,6 +44,9 @@ LONGEST_NAME = 1000
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}|-0", re.ASCII)
 LARGEST_ID = 10**18
 GIVE = "give a number there, or leave the column out"
+# A cell of so many words is a text.
+SENTENCE = 4
+TEXTS = Remedy("texts are read by io.read_texts", "to cluster texts, use --text")
 
 
 class DoubtError(Exception):
@@ -343,7 +346,10 @@ class Sheet:
         value = float("nan") if may_miss and cell in MISSING else number(cell)
         if value is None:
             is_comma = number(cell.replace(",", ".")) is not None
-            remedy = "write numbers with a decimal point" if is_comma else remedy
+            if is_comma:
+                remedy = "write numbers with a decimal point"
+            elif len(cell.split()) >= SENTENCE:
+                remedy = TEXTS
             raise bad(self.path, f"{quoted(cell)} is not a number", remedy, line=line)
         return value
 

@@ -116,7 +116,7 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
 
 @contextmanager
 def new_run(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a new folder to write a run to, which becomes `folder` when the block has ended well.
+    """Provide a new folder to write a run to, which becomes `folder` if the block succeeds.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _refuse_loss(target: Path, force: bool) -> None:
     strangers = sorted(set(os.listdir(target)) - RUN_FILES)
     if is_run(target):
         if not force:
-            raise FileExistsError(f"{target} holds a run already; --force replaces it")
+            raise FileExistsError(f"{target} already holds a run; use --force to replace it")
         if strangers:
             raise FileExistsError(
                 f"{target} holds {strangers[0]!r}, which is no part of a run and would be lost; "
