@@ -230,14 +230,21 @@ class Sheet:
         """
         columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
         index: dict[str, int] = {}
-        parts = []
+        parts: list[tuple[Array, Array]] = []
+        before: Any = None
         for series in columns.values():
-            codes, texts = series.cat.codes.to_numpy(), self._bare(first, series)
-            parts.append((codes, np.array([index.setdefault(text, len(index)) for text in texts])))
+            codes, categories = series.cat.codes.to_numpy(), series.cat.categories
+            if before is not None and categories is before:  # looked at already
+                numbers = parts[-1][1]
+            else:
+                texts = self._bare(first, series)
+                numbers = np.array([index.setdefault(text, len(index)) for text in texts])
+            before = categories
+            parts.append((codes, numbers))
         at = np.full(len(index), np.iinfo(np.int64).max)
         for k, (codes, numbers) in enumerate(parts):
-            row = np.empty(len(numbers), dtype=np.int64)
-            # Backwards, because of several writers the last is kept.
+            # A name may occur in another column only. Backwards, because the last write is kept.
+            row = np.full(len(numbers), LARGEST_ID)
             row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
             np.minimum.at(at, numbers, row * len(parts) + k)
         order = np.argsort(at)

@@ -73,12 +73,11 @@ def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
     >>> from pathlib import Path
     >>> from odsymnmf.io.write import complete_folder
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     with complete_folder(Path(home, "run"), lambda: None) as new:
-    ...         _ = (new / "labels.csv").write_text("name,cluster")
-    ...         Path(home, "run").exists()
-    ...     [path.name for path in Path(home, "run").iterdir()]
-    False
-    ['labels.csv']
+    ...     target = Path(home, "results")
+    ...     with complete_folder(target, lambda: None) as new:
+    ...         _ = (new / "a.txt").write_text("all of it")
+    ...     (target / "a.txt").read_text()
+    'all of it'
     """
     made = [p for p in target.parents if not p.exists()]
     new = target.parent / _spare_name()
