@@ -180,7 +180,7 @@ def test_plot_of_a_run_without_history(finished, tmp_path):
     record["fit"] = {}
     (finished / "run.json").write_text(json.dumps(record))
     result = run("plot", finished, "--kind", "convergence", "-o", tmp_path / "picture.svg")
-    refused(result, 1, "run.json is missing or not as it was written")
+    refused(result, 1, "run.json is missing or was changed")
 
 
 class Trap:

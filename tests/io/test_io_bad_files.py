@@ -112,7 +112,7 @@ def test_no_permission(tmp_path):
 
 
 def test_odd_paths(tmp_path):
-    with pytest.raises(io.InputError, match="is no path"):
+    with pytest.raises(io.InputError, match="is not a valid path"):
         io.read("a\0b")
     with pytest.raises(io.InputError, match="cannot be read"):
         io.read("a" * 5000)
@@ -269,7 +269,7 @@ BAD = [
     ("a.mtx", MTX + b"2 2 1\n-1 2 1\n", r", line 3: .*; "),
     ("a.mtx", MTX + b"2 2 2\n1 2 1\n", r": .*; "),
     ("a.mtx", MTX + b"2 2 2\n1 2 nan\n2 1 nan\n", r": no pair has a known value; "),
-    ("a.mtx", MTX + b"9999999999999 9999999999999 1\n1 2 1\n", r": promises 9999999999999 x "),
+    ("a.mtx", MTX + b"9999999999999 9999999999999 1\n1 2 1\n", r": announces 9999999999999 x "),
     ("a.mtx", MTX + b"3 3 9999999999999\n1 2 1\n", r", line 2: the header announces 9999999999999"),
     ("a.mtx", MTX + b"9" * 40 + b" 1 1\n1 2 1\n", r", line 2: '99.*' is too large a size; "),
     # SciPy writes past the end of this one.
@@ -288,10 +288,10 @@ BAD = [
     (
         "a.npy",
         npy_with(shape=(10**6, 10**6)),
-        "promises",
+        "announces",
     ),
-    ("a.npy", npy_with(shape=(-1, -1)), "promises"),
-    ("a.npy", npy_with(), "no sound .npy header"),
+    ("a.npy", npy_with(shape=(-1, -1)), "announces"),
+    ("a.npy", npy_with(), "no valid .npy header"),
     ("a.npy", saved(lambda f: np.save(f, np.array([[1, None]]))), "Python objects"),
     ("a.npy", saved(lambda f: np.save(f, np.array([["a", "b"]]))), "holds values of type <U1; "),
     ("a.npy", saved(lambda f: np.save(f, 1j * A)), "holds values of type complex128; "),
@@ -302,7 +302,7 @@ BAD = [
     ("a.npy", saved(lambda f: np.save(f, np.triu(A))), "'3' to '4' is 3.25, but '4' to '3' is 0"),
     # SciPy
     ("a.npz", b"PK\x03\x04 and so on", "is not a valid .npz file"),
-    ("a.npz", saved(lambda f: np.savez(f, A)), "is no sparse matrix; "),
+    ("a.npz", saved(lambda f: np.savez(f, A)), "is not a sparse matrix; "),
     ("a.npz", npz_with(indices=np.full(8, 10**6)), "is not a valid sparse matrix"),
     ("a.npz", npz_with(indices=np.full(8, -1)), "is not a valid sparse matrix"),
     ("a.npz", npz_with(indices=np.full(8, 0.5)), "indices holds float64, not integers; "),
@@ -310,8 +310,8 @@ BAD = [
     # SciPy itself looks no further than the last of these.
     ("a.npz", npz_with(indptr=np.array([0, 2, 4, 0, 0, -9])), "is not a valid sparse matrix"),
     ("a.npz", npz_with(indptr=np.array([0, 10**6, 0, 0, 0, 0])), "is not a valid sparse matrix"),
-    ("a.npz", npz_with(shape=(10**13, 10**13)), r"promises 10000000000000 x "),
-    ("a.npz", npz_with(shape=(5, 5, 5)), "its shape has not two numbers; "),
+    ("a.npz", npz_with(shape=(10**13, 10**13)), r"announces 10000000000000 x "),
+    ("a.npz", npz_with(shape=(5, 5, 5)), "its shape does not have two numbers; "),
     ("a.npz", npz_with(format=np.zeros((), dtype="i4,i4")), "format holds .*, not text; "),
     ("a.npz", npz_with(format=b"lil"), "is not a valid sparse matrix"),
     ("a.npz", npz_with(data=np.array([None] * 8)), "Python objects"),
@@ -352,7 +352,7 @@ BAD = [
     # Pajek
     ("a.net", b"1 2\n", r", line 1: a Pajek network begins with \*Vertices and their number; "),
     ("a.net", b"*Vertices x\n", r", line 1: \*Vertices needs their number, at least 1; "),
-    ("a.net", b"*Vertices 9999999999999\n", r": promises 9999999999999 x 9999999999999 entries"),
+    ("a.net", b"*Vertices 9999999999999\n", r": announces 9999999999999 x 9999999999999 entries"),
     (
         "a.net",
         b'*Vertices 2\n3 "c"\n',
@@ -368,12 +368,16 @@ BAD = [
     ("a.net", b"*Vertices 2\n*Matrix\n0 1\n", r", line 2: '\*Matrix' is not read; "),
     ("a.net", b"*Vertices 2\n*Vertices 2\n", r", line 2: a second network begins; "),
     # networkx's own lists
-    ("a.edges", b"1 2 {'weight': 3}\n2 3\n", r", line 2: no dictionary of data, which the .*; "),
+    ("a.edges", b"1 2 {'weight': 3}\n2 3\n", r", line 2: no dictionary of data, unlike the .*; "),
     ("a.edges", b"1 2 {'weight': 3}\n\n2 3 {}\n", r", line 3: some edges have a weight and .*; "),
-    ("a.edges", b"1 2 {'weight': 'x'}\n", r", line 1: .* is no dictionary of plain data .*; "),
-    ("a.edges", b"1 2 {'a': __import__('os')}\n", r", line 1: .* is no dictionary of plain "),
-    ("a.edges", b"1 2 {" + b"(" * 9000 + b"}\n", r", line 1: .* is no dictionary of plain data"),
-    ("a.edges", b"1 2 {'a': '" + b"x" * 20000 + b"'}\n", r", line 1: .* is no dictionary of plain"),
+    ("a.edges", b"1 2 {'weight': 'x'}\n", r", line 1: .* is not a dictionary of plain data .*; "),
+    ("a.edges", b"1 2 {'a': __import__('os')}\n", r", line 1: .* is not a dictionary of plain "),
+    ("a.edges", b"1 2 {" + b"(" * 9000 + b"}\n", r", line 1: .* is not a dictionary of plain data"),
+    (
+        "a.edges",
+        b"1 2 {'a': '" + b"x" * 20000 + b"'}\n",
+        r", line 1: .* is not a dictionary of plain",
+    ),
     ("a.adjlist", b"# x\n\n# y\n", r": holds nothing but comments; "),
     ("a.adjlist", b"a b\nb c\nc b\n", r", line 2: 'b' and 'c' are linked in both directions, but "),
     ("a.adjlist", b"a b\n" + b"x" * 2000 + b" c\n", r", line 2: a huge name"),
@@ -388,7 +392,7 @@ BAD = [
     (
         "a.parquet",
         parquet(source=np.zeros(10**7, np.int8), target=np.zeros(10**7, np.int8)),
-        r": promises 10000000 x 2 entries in a file",
+        r": announces 10000000 x 2 entries in a file",
     ),
     # CLUTO
     ("a.mat", b"MATLAB 5.0 MAT-file, and so on", r": is a MATLAB file, not a CLUTO matrix; "),
@@ -410,7 +414,7 @@ BAD = [
     ("a.mat", b"2 2 2\n2 nan\n1 nan\n", r": no pair has a known value; "),
     ("a.mat", b"2 2\n0 1\n1\n", r", line 3: 1 values, but the first line announces 2 columns; "),
     ("a.mat", b"2 9999999999999 1\n2 1\n\n", r": promises 2 x 9999999999999 entries"),
-    ("a.mat", b"9999999999999 2 1\n2 1\n\n", r": promises 9999999999999 x 2 entries"),
+    ("a.mat", b"9999999999999 2 1\n2 1\n\n", r": announces 9999999999999 x 2 entries"),
 ]
 
 

@@ -81,7 +81,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_run(tmp_path, moment, then):
     if then == "read":
         assert mark_of(target) == mark
     else:
-        with pytest.raises(FileExistsError, match="holds a run already"):
+        with pytest.raises(FileExistsError, match="already holds a run"):
             runs.check_folder(target)
         assert mark_of(target) == mark
     # Whoever writes next tidies up.

@@ -76,7 +76,7 @@ def refuse_promise(path: Path, rows: int, columns: int, size: int) -> None:
     if max(rows, columns) > max(ITEMS_ANYWAY, size):
         raise bad(
             path,
-            f"promises {rows} x {columns} entries in a file of {size} bytes; "
+            f"announces {rows} x {columns} entries in a file of {size} bytes; "
             "is the header right, and the file complete?",
         )
 
