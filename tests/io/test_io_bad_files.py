@@ -413,7 +413,7 @@ BAD = [
     ),
     ("a.mat", b"2 2 2\n2 nan\n1 nan\n", r": no pair has a known value; "),
     ("a.mat", b"2 2\n0 1\n1\n", r", line 3: 1 values, but the first line announces 2 columns; "),
-    ("a.mat", b"2 9999999999999 1\n2 1\n\n", r": promises 2 x 9999999999999 entries"),
+    ("a.mat", b"2 9999999999999 1\n2 1\n\n", r": announces 2 x 9999999999999 entries"),
     ("a.mat", b"9999999999999 2 1\n2 1\n\n", r": announces 9999999999999 x 2 entries"),
 ]
 
