@@ -1,15 +1,16 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | test-oldest | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
 READY_BENCH := $(VENV)/.ready-bench
 READY_DOCS := $(VENV)/.ready-docs
 READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
+.PHONY: demo test test-oldest test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -19,7 +20,11 @@ demo: $(READY)
 test: lint browser
 	$(BIN)/python -m pytest -n 2
 
-# networkx, igraph, scanpy and cdlib for real, and the examples.
+# The whole suite with the oldest supported version of every package, in an environment of its own.
+test-oldest: $(OLDEST)/.ready browser
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -n 2
+
+# networkx, igraph, scanpy and cdlib for real, and the recipes of the site.
 test-integrations: $(READY_INTEGRATIONS)
 	$(BIN)/python -m pytest tests/integrations
 
@@ -31,9 +36,9 @@ dist: $(READY)
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) .ci/smoke.py dist/*.whl
 
-# The recipes of examples/, each in a clean environment with only its extra.
+# The recipes of the site, each in a clean environment with only its extra.
 test-recipes: dist
-	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),network dataframe texts single_cells)
+	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),recipes)
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:
@@ -94,6 +99,14 @@ $(READY): pyproject.toml
 	@$(PIP_INSTALL) ".[dev]"
 	@touch $@
 
+$(OLDEST)/.ready: pyproject.toml .ci/oldest.py
+	@echo "making the environment $(OLDEST)"
+	@$(PYTHON) -m venv --clear $(OLDEST)
+	@$(PYTHON) .ci/oldest.py > $(OLDEST)/constraints.txt
+	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(OLDEST)/constraints.txt --editable ".[dev]"
+	@touch $@
+
 $(READY_BENCH): $(READY)
 	@echo "installing the peers to measure against"
 	@$(PIP_INSTALL) ".[bench]"
@@ -110,5 +123,5 @@ $(READY_INTEGRATIONS): $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo dist build docs/made docs/api/names .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) demo dist build docs/made docs/api/names .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

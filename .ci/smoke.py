@@ -1,10 +1,12 @@
 """Install a wheel into clean environments, and use it there.
 
 python .ci/smoke.py dist/*.whl                 the library and the command
-python .ci/smoke.py dist/*.whl network ...     recipes of examples/, each with only its extra
+python .ci/smoke.py dist/*.whl network ...     recipes of the site, each with only its extra
+python .ci/smoke.py dist/*.whl recipes         all of them
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,14 +14,9 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-# The extra that each recipe needs.
-RECIPES = {
-    "network": "graphs,plots",
-    "dataframe": "frames,plots",
-    "texts": "plots",
-    "single_cells": "cells",
-}
+RECIPES = Path(__file__).resolve().parents[1] / "docs" / "recipes"
+# A recipe says itself what it needs.
+NEEDS = re.compile(r'pip install "odsymnmf\[([a-z,]+)\]"')
 LIBRARY = """
 import odsymnmf as od
 
@@ -72,15 +69,18 @@ def library_and_command(home: Path, wheel: Path) -> None:
 
 
 def recipe(home: Path, wheel: Path, name: str) -> None:
+    script = RECIPES / f"{name}.py"
+    needs = NEEDS.search(script.read_text(encoding="utf-8"))
+    assert needs is not None, f"{script} does not say what to install"
     run = environment(home)
-    install(run, wheel, RECIPES[name])
-    print(run("python", EXAMPLES / f"{name}.py", home / "out"))
-    assert (home / "out" / f"{name}.png").exists()
+    install(run, wheel, needs[1])
+    print(run("python", script))
 
 
 def main(path: str, *names: str) -> None:
     wheel = Path(path).resolve()
-    for name in names or ("",):
+    every = sorted(path.stem for path in RECIPES.glob("*.py"))
+    for name in (every if names == ("recipes",) else names) or ("",):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder).resolve()
             if name:

@@ -94,7 +94,7 @@ def test_convergence_shows_every_sweep():
     assert ax.get_yscale() == "log"
     assert plots.plot_convergence([3.0, 2.0]).get_yscale() == "linear"
     assert plots.plot_convergence([0.0]).get_yscale() == "linear"
-    assert ax.get_xlabel() == "sweeps"
+    assert ax.get_xlabel() == "iterations"
     assert ax.get_legend() is None
     with pytest.raises(ValueError, match="history must be a list of objectives"):
         plots.plot_convergence([])
@@ -103,7 +103,7 @@ def test_convergence_shows_every_sweep():
 def test_restarts_are_marked():
     ax = plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [2])
     np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[2, 6]])
-    assert ax.get_xlabel() == "sweeps and restarts"
+    assert ax.get_xlabel() == "iterations and restarts"
     assert words(ax.get_legend().get_texts()) == ["accepted column restart"]
     with pytest.raises(ValueError, match="restarts must be entries 1 to 3 of history"):
         plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [4])

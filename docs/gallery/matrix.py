@@ -9,12 +9,12 @@ off the blocks was not explained by them. See :func:`odsymnmf.plots.plot_matrix`
 import odsymnmf as od
 
 A, groups = od.datasets.planted_partition([60, 40, 30, 20], 0.4, 0.03, random_state=0)
-model = od.ODSymNMF(4, normalize="degree", random_state=0).fit(A)
+model = od.ODSymNMF(4, random_state=0).fit(A)
 ax = od.plots.plot_matrix(A, model.membership_)
 
 # %%
 # Large matrices are averaged to what a screen can show: 20,000 items here.
 
 A, groups = od.datasets.planted_partition([1000] * 20, 0.02, 0.0002, random_state=0)
-model = od.ODSymNMF(20, normalize="degree", init="spectral", random_state=0).fit(A)
+model = od.ODSymNMF(20, random_state=0).fit(A)
 ax = od.plots.plot_matrix(A, model.membership_)

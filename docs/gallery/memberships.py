@@ -9,5 +9,5 @@ clusters. See :func:`odsymnmf.plots.plot_memberships`.
 import odsymnmf as od
 
 A, names = od.datasets.les_miserables()
-model = od.ODSymNMF(6, normalize="degree", upper=0.4, n_init=20, random_state=0).fit(A)
+model = od.ODSymNMF(6, random_state=0).fit(A)
 ax = od.plots.plot_memberships(model.membership_, names)

@@ -14,19 +14,15 @@ from pathlib import Path
 import odsymnmf as od
 
 A, names = od.datasets.les_miserables()
-model = od.ODSymNMF(6, normalize="degree", upper=0.4, n_init=20, random_state=0).fit(A)
+model = od.ODSymNMF(6, random_state=0).fit(A)
 html = od.report.page(
     model.similarity_,
     model.membership_,
     model.history_,
     names=names,
     title="Les Misérables",
-    facts={
-        "items": str(len(names)),
-        "normalize": "degree",
-        "upper": "0.4",
-        "starts": "20",
-    },
+    facts={"items": str(len(names))},
+    settings={name: str(value) for name, value in model.settings_.items()},
 )
 # sphinx_gallery_start_ignore
 import os

@@ -2,16 +2,18 @@
 A DataFrame
 ===========
 
-Which columns of a table say the same, and which few of them are enough?
+Which columns of a table say the same thing, and which few of them are enough?
 
 The table has 30 measurements of 569 tumours (it comes with scikit-learn). Many of them are nearly
-the same: radius, perimeter and area, each as a mean, as a worst case and with its error.
+the same: radius, perimeter and area, each as a mean, as a worst case and with its error. This page
+needs ``pip install "odsymnmf[frames,plots]"``.
 """
 
 # %%
 # The data
 # --------
-# Two columns are similar if they are correlated, up or down.
+# Two columns are similar if they are correlated, positively or negatively. Any square DataFrame of
+# similarities will do, if its index and its columns are the same names.
 
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
@@ -29,28 +31,27 @@ similarity.iloc[:4, :4].round(2)
 # %%
 # The fit
 # -------
-# Correlations mean something as they are, so they are not normalised. A column's correlation with
-# itself is 1 and says nothing: it is left out of the fit. ``upper=1`` keeps memberships between
-# 0 and 1.
+# A column's correlation with itself is 1 and says nothing: the diagonal is ignored.
 
-model = od.ODSymNMF(6, upper=1, n_init=20, random_state=0).fit(similarity)
-H = pd.DataFrame(model.membership_, index=similarity.index)
+model = od.ODSymNMF(6, random_state=0).fit(similarity)
 
+H = model.membership_frame()
+labels = model.labels_series()
 pd.options.display.max_colwidth = 100
 pd.DataFrame(
     {
-        "columns": [(model.labels_ == l).sum() for l in H],
-        "strongest": [", ".join(H[l].nlargest(3).index) for l in H],
+        "columns": labels.value_counts().sort_index(),
+        "strongest": [", ".join(H[column].nlargest(3).index) for column in H],
     }
 )
 
 # %%
 # The picture
 # -----------
-# Every line is a column of the table. Size (cluster 0) is measured a dozen times; some
-# measurements, such as the concavity, have a part in two clusters.
+# Every line is a column of the table. Some measurements, such as the concavity, belong to two
+# clusters.
 
-ax = od.plots.plot_memberships(H, names=H.index)
+ax = od.plots.plot_memberships(H)
 ax.figure.set_size_inches(6.4, 5.6)
 
 # %%
@@ -58,12 +59,12 @@ ax.figure.set_size_inches(6.4, 5.6)
 # ------------
 # Keep the strongest measurement of every cluster, and drop the others:
 
-keep = [H.loc[model.labels_ == l, l].idxmax() for l in H]
+keep = [H.loc[labels == cluster].iloc[:, cluster].idxmax() for cluster in sorted(set(labels))]
 print("\n".join(keep))
 
 # %%
-# What does it cost? A classifier that tells benign from malignant, with all columns, with those
-# that we keep, and with the six that happen to come first:
+# What does that cost? A classifier that tells benign from malignant tumours with all columns, with
+# those that we keep, and with the six that happen to come first:
 
 
 def accuracy(columns):
@@ -71,12 +72,12 @@ def accuracy(columns):
     return cross_val_score(classifier, table.data[columns], table.target, cv=5).mean()
 
 
-every, first = list(table.data), list(table.data)[:6]
+every = list(table.data)
 pd.Series(
     {
         "all 30": accuracy(every),
         "one of each cluster": accuracy(keep),
-        "the first six": accuracy(first),
+        "the first six": accuracy(every[:6]),
     },
     name="accuracy",
 ).round(3).to_frame()

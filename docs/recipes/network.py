@@ -5,83 +5,81 @@ A network
 Who belongs together in a network, who stands between the groups, and whom to ask first?
 
 The characters of *Les Misérables* stand for any network of people: two of them are linked by the
-number of chapters in which they appear together.
+number of chapters in which they appear together. This page needs
+``pip install "odsymnmf[graphs,frames,plots]"``.
 """
 
 # %%
 # The data
 # --------
-# Any symmetric array or sparse matrix of similarities will do. A networkx graph becomes one with
-# ``networkx.to_scipy_sparse_array(G)``, where row i is ``list(G)[i]``; a file on the disk with
-# ``odsymnmf.io.read("graph.csv")``.
+# A networkx graph; igraph graphs, sparse matrices and DataFrames work the same way. A file is read
+# by ``odsymnmf.io.read("graph.csv")``.
 
-import matplotlib.pyplot as plt
+import networkx as nx
 import pandas as pd
 
 import odsymnmf as od
 
-A, names = od.datasets.les_miserables()
-print(f"{len(names)} characters, {A.nnz // 2} pairs that share a chapter")
+G = nx.les_miserables_graph()
+print(f"{len(G)} characters, {G.number_of_edges()} pairs that share a chapter")
 
 # %%
 # The fit
 # -------
-# In a network some items have many links and most have few. ``normalize="degree"`` makes them
-# comparable, and ``upper=0.4`` says that a group of fewer than six or so is not what we look for.
+# All other settings are chosen from the data. ``ODSymNMF("auto")`` would choose the number of
+# clusters, too.
 
-model = od.ODSymNMF(6, normalize="degree", upper=0.4, n_init=20, random_state=0).fit(A)
-H = model.membership_
+model = od.ODSymNMF(6, random_state=0).fit(G)
 
-sets = od.memberships.overlapping_sets(H)
+groups = model.overlapping_sets()  # of names, the strongest member first
 pd.DataFrame(
     {
-        "members": [len(items) for items in sets],
-        "strongest": [", ".join(names[i] for i in items[:4]) for items in sets],
+        "members": [len(names) for names in groups],
+        "strongest": [", ".join(names[:4]) for names in groups],
     }
-)
+).rename_axis("group")
 
 # %%
 # The picture
 # -----------
-# Every item has the colour of its cluster. An item that belongs to several clusters is drawn as a
-# pie.
+# Every character has the colour of its group. One that belongs to several groups is drawn as a pie.
 
-ax = od.plots.plot_graph(A, H, names)
-
-# %%
-# Sorted by cluster, the groups are blocks along the diagonal. What is off the blocks are the links
-# between groups.
-
-fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-od.plots.plot_matrix(model.similarity_, H, ax=axes[0])
-od.plots.plot_memberships(H, ax=axes[1])
-plt.show()
+ax = od.plots.plot_graph(G, model.membership_)
 
 # %%
 # The decision
 # ------------
 # Suppose that you want to reach every group by talking to few people. Those who stand between
-# groups are the ones whose explained similarity is spread over several clusters: the *strength* of
-# a membership is its share.
+# groups belong to several of them. The *strength* of a membership is the share of a character's
+# explained links that the group explains:
 
-strength = od.memberships.strength(H)
-between = pd.DataFrame({"name": names, "own cluster": model.labels_})
-between["share"] = strength.max(axis=1)
-between["links"] = (A != 0).sum(axis=1)
-between = between[between["links"] >= 10].sort_values("share").head(8).round(2)
-between.set_index("name")
-
-# %%
-# Before acting on it, ask why. These are the pairs that hold the first of them in its own cluster,
-# with how much the fit of each pair would lose without it:
-
-name = between["name"].iloc[0]
-item = names.index(name)
-cluster = model.labels_[item]
-partners, gains = od.memberships.supporting_pairs(H, model.similarity_, item, cluster)
-print(f"{name} is in cluster {cluster} because of")
-print("\n".join(f"{names[partners[k]]} ({gains[k]:.3f})" for k in range(6)))
+strength = od.memberships.strength(model.membership_frame())
+between = pd.DataFrame(
+    {
+        "groups": [sum(name in names for names in groups) for name in G],
+        "largest share": strength.max(axis=1).round(2),
+        "links": [G.degree(name) for name in G],
+    },
+    index=list(G),
+)
+between = between.sort_values(["groups", "links"], ascending=False).head(8)
+between
 
 # %%
-# So: one conversation with each of the characters above reaches all groups that they connect, and
-# one with the strongest member of each cluster (first table) reaches every group from within.
+# Before acting on this, ask why. These are the partners that hold the first of them in its own
+# group, with how much worse each pair would be explained without that membership:
+
+name = between.index[0]
+item, group = list(G).index(name), model.labels_series()[name]
+partners, gains = od.memberships.supporting_pairs(model.membership_, model.similarity_, item, group)
+print(f"{name} is in group {group} because of")
+print("\n".join(f"{list(G)[partners[k]]} ({gains[k]:.3f})" for k in range(6)))
+
+# %%
+# So talk to the people of the second table to reach all groups that they connect, and to the
+# strongest member of a group (first table) to reach it from within. To go on in Gephi or Cytoscape,
+# write the result into the graph:
+
+od.graphs.annotate(G, model)
+print(G.nodes[name])
+# then, for example, nx.write_gml(G, "network.gml")

@@ -6,55 +6,39 @@ What is a collection of texts about, which texts belong to two topics, and where
 be filed?
 
 The texts are the docstrings of SciPy: a few hundred short technical documents that are on every
-machine with this library.
+machine with this library. This page needs ``pip install "odsymnmf[frames,plots]"``.
 """
 
 # %%
 # The data
 # --------
-# A list of texts is all that is needed. We keep the name of the subpackage beside each, to look at
-# later; the fit does not see it.
+# A list of texts is all that is needed. The name of the subpackage is kept next to each, to compare
+# with at the end; the fit does not see it.
 
 import importlib
 import inspect
 
-import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import odsymnmf as od
 
 texts, names, homes = [], [], []
-for home in [
-    "cluster.hierarchy",
-    "fft",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "stats",
-]:
+for home in ("cluster.hierarchy", "fft", "interpolate", "linalg", "ndimage", "optimize", "stats"):
     module = importlib.import_module(f"scipy.{home}")
     for name in module.__all__:
-        thing = getattr(module, name)
-        text = inspect.getdoc(thing) or ""
-        if inspect.isfunction(thing) and len(text) > 400 and name not in names:
+        text = inspect.getdoc(getattr(module, name)) or ""
+        if inspect.isfunction(getattr(module, name)) and len(text) > 400 and name not in names:
             texts.append(text)
             names.append(name)
             homes.append(home)
 print(f"{len(texts)} texts, for example: {texts[0].splitlines()[0]}")
 
 # %%
-# Every text becomes a row of word weights. Words of three letters or more, without the English stop
-# words and without those that stand in more than a third of the texts.
+# Every text becomes a row of word weights. Stop words, words in fewer than three texts and words in
+# more than half of them are left out (the settings of ``odsymnmf cluster --text``).
 
-vectorizer = TfidfVectorizer(
-    stop_words="english",
-    max_df=1 / 3,
-    min_df=3,
-    sublinear_tf=True,
-    token_pattern=r"[A-Za-z]{3,}",
-)
+vectorizer = TfidfVectorizer(stop_words="english", min_df=3, max_df=0.5, sublinear_tf=True)
 X = vectorizer.fit_transform(texts)
 words = vectorizer.get_feature_names_out()
 
@@ -62,31 +46,29 @@ words = vectorizer.get_feature_names_out()
 # The fit
 # -------
 # Texts are compared by the cosine of their word weights. The matrix of all pairs is never formed,
-# so that this works for a hundred thousand texts, too.
+# so this also works for a hundred thousand texts. The number of topics is chosen from the data:
 
-model = od.ODSymNMF(7, affinity="cosine", normalize="degree", init="spectral", random_state=0)
-model.fit(X)
+model = od.ODSymNMF("auto", affinity="cosine", random_state=0).fit(X)
 H = model.membership_
+print(model.choice_)
 
 # %%
-# The topics: the words that weigh more in the texts of a cluster than in the others.
+# The topics: the words that are frequent in the texts of a cluster, and rarer in the others.
 
+topics = od.memberships.top_features(H, X, words, n_top=7)
 pd.options.display.max_colwidth = 100
-weight = X.T @ od.memberships.strength(H)
-weight /= od.memberships.strength(H).sum(axis=0)
-lead = 2 * weight - weight.sum(axis=1, keepdims=True)
 pd.DataFrame(
     {
-        "texts": np.bincount(model.labels_, minlength=7),
-        "words": [", ".join(words[np.argsort(-column)[:7]]) for column in lead.T],
+        "texts": [(model.labels_ == topic).sum() for topic in range(len(topics))],
+        "words": [", ".join(word for word, _ in top) for top in topics],
     }
-)
+).rename_axis("topic")
 
 # %%
 # The picture
 # -----------
-# Blocks along the diagonal are topics; a block beside the diagonal says that two topics share
-# their words.
+# Blocks along the diagonal are topics; a bright area off the diagonal shows that two topics share
+# words.
 
 ax = od.plots.plot_matrix(model.similarity_, H)
 
@@ -102,15 +84,14 @@ pd.crosstab(pd.Series(homes, name="subpackage"), pd.Series(model.labels_, name="
 # ------------
 # Texts that belong to two topics about equally should be linked from both:
 
-strength = od.memberships.strength(H)
-order = np.sort(strength, axis=1)
-both = np.argsort(order[:, -1])[:8]
+strength = pd.DataFrame(od.memberships.strength(H), index=names)
+both = strength.max(axis=1).nsmallest(8).index
 pd.DataFrame(
     {
-        "text": [f"{homes[i]}.{names[i]}" for i in both],
-        "topics": [str(sorted(np.argsort(-strength[i])[:2].tolist())) for i in both],
-        "shares": [", ".join(f"{x:.2f}" for x in order[i, :-3:-1]) for i in both],
-    }
+        "topics": [str(sorted(strength.loc[name].nlargest(2).index)) for name in both],
+        "shares": [", ".join(f"{x:.2f}" for x in strength.loc[name].nlargest(2)) for name in both],
+    },
+    index=both,
 )
 
 # %%
@@ -118,4 +99,8 @@ pd.DataFrame(
 
 new = ["Smooth an image with a Gaussian filter and find the labelled objects in it."]
 topic = model.predict(vectorizer.transform(new))[0]
-print(f"topic {topic}:", ", ".join(words[np.argsort(-lead[:, topic])[:5]]))
+print(f"topic {topic}:", ", ".join(word for word, _ in topics[topic]))
+
+# %%
+# The same from the command line, for a folder of text files or a CSV file with a column of texts:
+# ``odsymnmf cluster letters/ --text``, and ``odsymnmf predict letters-clusters new.txt -o new``.

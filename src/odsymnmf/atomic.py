@@ -39,7 +39,7 @@ def replaced(path: str | Path) -> Iterator[BinaryIO]:
     Raises
     ------
     OSError
-        With one line that says what is in the way.
+        With one line that names the problem.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def node_clustering(
     result : ODSymNMF, Factorization, or array of shape (n, r)
         Memberships, in the order of the nodes.
     threshold : float from 0 to 1, optional
-        What the rule asks for.
+        Threshold of the rule.
     rule : {"strength", "row", "column"}
         Which items belong, as for `odsymnmf.memberships.overlapping_sets`. Clusters without items
         are left out.

@@ -106,7 +106,9 @@ def _bar(title: str, pace: Pace) -> Iterator[Show]:
             passed, left = tqdm.format_interval(now - begun), pace.left(now)
             if pace.sweeps:
                 rest = "" if left is None else f", about {tqdm.format_interval(left)} left"
-                text = f"sweep {pace.sweeps}{pace.rows}, objective {pace.best:.6g}, {passed}{rest}"
+                text = (
+                    f"iteration {pace.sweeps}{pace.rows}, objective {pace.best:.6g}, {passed}{rest}"
+                )
             else:
                 text = f"preparing the start, {passed}"
             bar.n = round(100 * pace.share, 1)
@@ -134,7 +136,7 @@ def _lines(title: str, pace: Pace) -> Show:
         left = pace.left(now)
         known = "" if left is None else f", about {left:.0f} s left"
         most = pace.max_iter * len(pace.shares)
-        where = f"sweep {pace.sweeps}{pace.rows} of at most {most}"
+        where = f"iteration {pace.sweeps}{pace.rows} of at most {most}"
         line = f"{title}: {where}, objective {pace.best:.6g}{known}"
         print(line, file=sys.stderr, flush=True)
 

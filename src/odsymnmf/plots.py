@@ -41,8 +41,8 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the similarities with the items sorted by cluster, and the borders of the clusters.
 
     Within its cluster the strongest member comes first; unassigned items come last. Large
-    matrices are averaged (`odsymnmf.report.matrix_picture`). The colour grows with the root of
-    the similarity; negative similarities have a colour of their own.
+    matrices are averaged (`odsymnmf.report.matrix_picture`). Colour is proportional to the square
+    root of the similarity; negative similarities have another colour.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     if isinstance(A, MatrixPicture):
         picture = A
     elif H is None:
-        raise ValueError("the order of the items comes from H; pass the memberships.")
+        raise ValueError("the items are sorted by their memberships; pass H.")
     else:
         picture = matrix_picture(A, H)
     ax = _axes(ax)
@@ -89,7 +89,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
 def plot_convergence(
     history: ArrayLike, restarts: Sequence[int] = (), *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the objective at the start, after every sweep and after every accepted restart.
+    """Draw the objective at the start, after every iteration and every accepted restart.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def plot_convergence(
     >>> A, _ = od.datasets.cliques([3, 2])
     >>> ax = od.plots.plot_convergence(od.factorize(A, 2).history)
     >>> ax.get_xlabel()
-    'sweeps'
+    'iterations'
     """
     values = np.asarray(history, dtype=np.float64)
     if values.ndim != 1 or not values.size:
@@ -135,7 +135,7 @@ def plot_convergence(
         ax.set_yscale("log")
     _whole_numbers(ax)
     ax.grid(axis="y", color="0.9")
-    ax.set(xlabel="sweeps and restarts" if marked.size else "sweeps", ylabel="objective")
+    ax.set(xlabel="iterations and restarts" if marked.size else "iterations", ylabel="objective")
     return ax
 
 
@@ -171,7 +171,7 @@ def plot_memberships(
     if n * r > MOST_ENTRIES:
         raise ValueError(
             f"H has {n:,} x {r:,} entries, too many to draw; pass some of its columns, as in "
-            "H[:, :50], or look at the page of odsymnmf.report."
+            "H[:, :50], or see the page of odsymnmf.report."
         )
     called = None if names is None else _called(names, n)
     named = called is not None and n <= MOST_NAMES

@@ -11,7 +11,7 @@ __all__ = ["cluster"]
 
 def cluster(
     adata: Any,
-    n_clusters: int,
+    n_clusters: int | str = "auto",
     *,
     key_added: str = "odsymnmf",
     obsp: str | None = None,
@@ -26,8 +26,8 @@ def cluster(
     ----------
     adata : AnnData
         With neighbours, as ``scanpy.pp.neighbors`` computes them.
-    n_clusters : int
-        Number of clusters.
+    n_clusters : int or "auto"
+        Number of clusters; "auto" chooses it (`odsymnmf.choose.n_clusters`).
     key_added : str
         Where the results are written.
     obsp : str, optional
@@ -35,7 +35,7 @@ def cluster(
     neighbors_key : str, optional
         The ``key_added`` of ``scanpy.pp.neighbors``, whose connectivities are to be used.
     random_state : int
-        Seeds what is random.
+        Random seed.
     copy : bool
         Return a copy with the results, and leave adata as it is.
     **options
@@ -49,7 +49,7 @@ def cluster(
         - ``obs[key_added]``: the cluster of each cell, a categorical of "0", "1", ...; missing for
           a cell that belongs to none.
         - ``obsm[key_added]``: the memberships, one column per cluster.
-        - ``uns[key_added]``: parameters and how the fit ended.
+        - ``uns[key_added]``: parameters, the number of clusters, and how the fit ended.
         - ``uns[key_added + "_colors"]``: the colours of the clusters, as in `odsymnmf.plots`.
 
     Examples
@@ -85,6 +85,7 @@ def cluster(
             "obsp": key,
             "random_state": random_state,
         },
+        "n_clusters": r,
         "objective": model.objective_,
         "n_iter": model.n_iter_,
         "status": model.status_,

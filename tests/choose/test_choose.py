@@ -45,7 +45,7 @@ def test_the_number_of_planted_groups_is_recommended(graph, make):
     assert (np.diff(found.table["explained"]) > 0).all()
     labels = od.memberships.labels(found.fits[5].H)
     assert od.metrics.scores(labels, groups)["ari"] > 0.9
-    assert "5 clusters: these clusters describe" in str(found)
+    assert "5 clusters: the shortest description" in str(found)
 
 
 @pytest.mark.parametrize("measure", ["stability", "held_out_error"])
@@ -69,7 +69,7 @@ def test_kernels_and_documents_are_judged_by_stability():
 
 def test_a_graph_without_groups_says_so():
     A, _ = od.datasets.planted_partition([75, 75], degree_in=3, degree_out=3, random_state=0)
-    assert "too faint to find" in od.choose.n_clusters(A, measure="description_length").reason
+    assert "too weak to be detected" in od.choose.n_clusters(A, measure="description_length").reason
 
 
 def test_many_candidates_are_thinned_and_then_refined(graph):

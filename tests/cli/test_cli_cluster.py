@@ -229,7 +229,7 @@ def test_texts_without_words(tmp_path):
     (tmp_path / "b.txt").write_text("- 1")
     files = [tmp_path / "a.txt", tmp_path / "b.txt"]
     result = run("cluster", *files, "--text", "-r", 1, "-o", tmp_path / "run")
-    refused(result, 1, "2 texts hold no words")
+    refused(result, 1, "2 texts contain no words")
 
 
 def test_texts_without_words_among_others_are_named(tmp_path):
@@ -242,7 +242,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold none of the words that count, and will be in no cluster: "
+    note = "4 texts hold none of the words that are used, and will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["notes"] == [note]
@@ -267,7 +267,7 @@ def test_quiet_is_silent(edges, tmp_path):
 
 def test_results_and_progress_do_not_mix(edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "-o", tmp_path / "run")
-    assert "sweep 1 of at most 200" in result.stderr
+    assert "iteration 1 of at most 200" in result.stderr
     assert "of at most" not in result.stdout
     assert "cluster  items  strongest members" in result.stdout
 
@@ -275,8 +275,8 @@ def test_results_and_progress_do_not_mix(edges, tmp_path):
 def test_no_convergence_is_said_kindly(edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--max-iter", 1, "--tol", 0, "-o", tmp_path / "run")
     assert result.exit_code == 0
-    assert "to converge, raise --max-iter" in result.stderr
-    assert "not converged after 1 sweep " in result.stdout
+    assert "to reach convergence, increase --max-iter" in result.stderr
+    assert "not converged after 1 iteration " in result.stdout
     assert "Warning" not in result.output
 
 
@@ -326,8 +326,8 @@ def test_what_was_chosen_and_words_reach_terminal_table_and_page(edges, tmp_path
 def test_sparse_memberships_are_written_as_a_cover(edges, tmp_path, monkeypatch):
     original = od.ODSymNMF.fit
 
-    def fit(self, X):
-        original(self, X)
+    def fit(self, X, weights=None):
+        original(self, X, weights=weights)
         self.membership_ = sparse.csr_array(self.membership_)
         return self
 
@@ -459,7 +459,7 @@ def test_covers_are_scored(edges, tmp_path):
     half = tmp_path / "half.txt"
     half.write_text(lines[0] + "\n")
     result = run("score", half, truth, "--covers")
-    assert "1 beside 3" in result.stdout
+    assert "1, compared with 3" in result.stdout
     assert "in no cluster" in result.stdout
     half.write_text("nobody\tknows\n")
     assert "have no name in common" in run("score", half, truth, "--covers").stderr

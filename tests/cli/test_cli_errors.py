@@ -10,12 +10,13 @@ from cli_problems import FILES, refused, run, write_edges
 from odsymnmf import drawing, report
 from odsymnmf import runs as room
 from odsymnmf.cli import fit as fitting
+from odsymnmf.cli.cluster import cluster
+from odsymnmf.cli.wording import in_options
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "'-r'"),
         (["-r", 0], "0 is not in the range"),
         (["-r", "two"], "'two' is neither a whole number, a range such as 2-30, nor auto"),
         (["-r", "5-2"], "the range 5-2 is empty"),
@@ -38,8 +39,8 @@ from odsymnmf.cli import fit as fitting
         (["-r", 2, "--colour"], "'--colour'"),
         (["-r", 2, "another.csv"], "give one INPUT"),
         (["-r", 2, "--text", "--affinity", "rbf"], "--text compares by cosine"),
-        (["-r", 2, "--text", "--format", "npy"], "--text goes with neither"),
-        (["-r", 2, "--text", "--symmetrize", "max"], "--text goes with neither"),
+        (["-r", 2, "--text", "--format", "npy"], "--text cannot be combined with"),
+        (["-r", 2, "--text", "--symmetrize", "max"], "--text cannot be combined with"),
     ],
 )
 def test_usage(edges, tmp_path, arguments, words):
@@ -106,8 +107,36 @@ def test_what_the_engine_refuses(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("0,-1,-2,-3\n-1,0,1,1\n-2,1,0,1\n-3,1,1,0\n")
     result = run("cluster", path, "-r", 2, "--normalize", "degree", "-q", "-o", tmp_path / "run")
-    refused(result, 1, "degrees must be >= 0")
+    refused(result, 1, "degrees must be >= 0 for --normalize degree")
     assert os.listdir(tmp_path) == ["table.csv"]
+
+
+def test_what_the_library_refuses_is_said_with_options(tmp_path):
+    """Errors of the library name arguments (`zero_weight=`), which the command does not have."""
+    path = tmp_path / "table.csv"
+    path.write_text("0,1,1,1\n1,0,1,1\n1,1,0,1\n1,1,1,0\n")
+    result = run("cluster", path, "-r", 2, "--zero-weight", 0.5, "-q", "-o", tmp_path / "run")
+    refused(result, 1, "--zero-weight 0.5 is what pairs weigh", "give --weights")
+    assert "zero_weight" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("n_neighbors=3 of 2 items", "--n-neighbors 3 of 2 items"),
+        ("upper must be a number > 0; got -1", "--upper must be a number > 0; got -1"),
+        ('use memberships="full".', "leave --many out."),
+        (
+            'init="ego" is a start for memberships="sparse" only.',
+            "--init ego is a start for --many only.",
+        ),
+        ("init has 3 sets, but r=2; raise r.", "--init has 3 sets, but -r 2; raise r."),
+        ("normalize=None, or loss='l1'", "--normalize none, or --loss l1"),
+        ("weights[1, 2] is nan, A.upper=3, the loss of a pair", None),
+    ],
+)
+def test_arguments_become_options(message, words):
+    assert in_options(message, cluster) == (words or message)
 
 
 def test_too_little_memory_is_said(edges, tmp_path, monkeypatch):
@@ -184,7 +213,7 @@ def test_an_existing_run_is_kept_without_force(edges, finished, monkeypatch):
     before = contents(finished)
     monkeypatch.setattr(fitting, "fit", never)
     result = run("cluster", edges, "-r", 2, "-o", finished)
-    refused(result, 1, "holds a run already; --force replaces it")
+    refused(result, 1, "already holds a run; use --force to replace it")
     assert contents(finished) == before
 
 

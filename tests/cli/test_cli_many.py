@@ -66,11 +66,11 @@ def test_new_items_go_to_the_groups_they_are_linked_to(rings, tmp_path):
     [
         (["-r", "some"], "some"),
         (["-r", 0], "0"),
-        (["-r", 5, "--init", "ego"], "--init ego goes with --many"),
-        (["-r", 5, "--many", "--init", "spectral"], "does not go with --many"),
+        (["-r", 5, "--init", "ego"], "--init ego requires --many"),
+        (["-r", 5, "--many", "--init", "spectral"], "cannot be combined with --many"),
         (["-r", "2-9", "--many"], "give one number, or auto"),
         (["-r", 5, "--many", "--n-init", 3], "one start"),
-        (["-r", 5, "--many", "--restarts", 3], "--restarts does not go with --many"),
+        (["-r", 5, "--many", "--restarts", 3], "--restarts cannot be combined with --many"),
         (["-r", 5, "--many", "--affinity", "cosine"], "nearest_neighbors"),
     ],
 )

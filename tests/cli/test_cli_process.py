@@ -84,8 +84,8 @@ def test_a_pipe_gets_plain_lines(edges, tmp_path):
     out, err = done.communicate(timeout=120)
     assert done.returncode == 0
     assert "\r" not in err
-    assert "sweep 1 of at most 200, objective" in err
-    assert "sweep" in out
+    assert "iteration 1 of at most 200, objective" in err
+    assert "iteration" in out
     assert "at most" not in out
 
 
@@ -93,7 +93,7 @@ def test_restarts_of_columns_do_not_flood_a_pipe(capsys):
     with progress("fit", 200, 2) as show:
         for column in [None, *range(50), None, *range(50)]:
             show(Sweep(1, 1.0, np.zeros((2, 2)), column))
-    assert capsys.readouterr().err == "fit: sweep 1 of at most 200, objective 1\n"
+    assert capsys.readouterr().err == "fit: iteration 1 of at most 200, objective 1\n"
 
 
 def test_quiet_in_a_pipe(edges, tmp_path):
@@ -255,7 +255,7 @@ def test_ctrl_c_saves_the_last_sweep(tmp_path, number):
     folder = tmp_path / "run"
     arguments = ["-r", 20, "--init", "random", "--tol", 0, "--max-iter", 10**6, "-o", folder]
     fit = process("cluster", graph, *arguments)
-    read_until(fit.stderr, "sweep 1")
+    read_until(fit.stderr, "iteration 1")
     time.sleep(0.5)
     fit.send_signal(number)
     out, err = fit.communicate(timeout=120)
@@ -267,8 +267,8 @@ def test_ctrl_c_saves_the_last_sweep(tmp_path, number):
     assert record["fit"]["interrupted"]
     assert not record["fit"]["converged"]
     assert len(record["fit"]["history"]) == sweeps + 1 > 1
-    assert f"interrupted: the last complete sweep ({sweeps}) is in {folder}" in err
-    assert f"interrupted after {sweeps} sweep" in out
+    assert f"interrupted: the last complete iteration ({sweeps}) is in {folder}" in err
+    assert f"interrupted after {sweeps} iteration" in out
     assert sorted(os.listdir(tmp_path)) == ["graph.csv", "run"]
 
 

@@ -90,7 +90,7 @@ def test_plot_replaces_only_by_force(finished, tmp_path):
     picture = tmp_path / "picture.svg"
     picture.write_text("mine")
     arguments = ["plot", finished, "--kind", "convergence", "-o", picture]
-    refused(run(*arguments), 1, "exists already; --force replaces it")
+    refused(run(*arguments), 1, "already exists; use --force to replace it")
     assert picture.read_text() == "mine"
     assert run(*arguments, "--force").exit_code == 0
     assert picture.read_text().startswith("<?xml")
@@ -135,7 +135,7 @@ def test_plot_of_letters_that_the_font_lacks(tmp_path):
 def test_plot_marks_restarts(finished, tmp_path):
     record = json.loads((finished / "run.json").read_text())
     picture = tmp_path / "picture.svg"
-    for restarts, words in [([1], "<!-- sweeps and restarts -->"), ([10**6], "is damaged")]:
+    for restarts, words in [([1], "<!-- iterations and restarts -->"), ([10**6], "is damaged")]:
         record["fit"]["restarts"] = restarts
         (finished / "run.json").write_text(json.dumps(record))
         result = run("plot", finished, "--kind", "convergence", "-o", picture, "--force")
@@ -180,7 +180,7 @@ def test_plot_of_a_run_without_history(finished, tmp_path):
     record["fit"] = {}
     (finished / "run.json").write_text(json.dumps(record))
     result = run("plot", finished, "--kind", "convergence", "-o", tmp_path / "picture.svg")
-    refused(result, 1, "run.json is missing or not as it was written")
+    refused(result, 1, "run.json is missing or was changed")
 
 
 class Trap:

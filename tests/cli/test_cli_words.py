@@ -119,8 +119,8 @@ def test_defaults_for_few_and_many_texts():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--min-df", 2], "--min-df is about texts"),
-        (["--stop-words", "english"], "--stop-words is about texts"),
+        (["--min-df", 2], "--min-df applies to texts"),
+        (["--stop-words", "english"], "--stop-words applies to texts"),
         (["--lines", "--text-column", "a"], "exclude each other"),
         (["--lines", "--min-df", "two"], "neither a number of texts"),
         (["--lines", "--max-df", "1.5"], "neither a number of texts"),
@@ -151,7 +151,7 @@ def test_no_word_left(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(texts()))
     result = run("cluster", path, "--lines", "--min-df", 9, "-r", 2, "-o", tmp_path / "run")
-    refused(result, 1, "none is left", "smaller --min-df")
+    refused(result, 1, "is left", "smaller --min-df")
     missing = tmp_path / "missing.txt"
     result = run("cluster", path, "--lines", "--stop-words", missing, "-r", 2, "-o", tmp_path / "r")
     refused(result, 1, "missing.txt", "no such file")

@@ -107,7 +107,7 @@ def test_the_bar_moves_during_the_start(capsys, monkeypatch):
         assert shown.count("preparing the start, 00:00") > 2
         show(Sweep(1, 7.5, np.zeros((2, 2))))
         time.sleep(0.1)
-    assert "sweep 1, objective 7.5" in capsys.readouterr().err
+    assert "iteration 1, objective 7.5" in capsys.readouterr().err
 
 
 def test_time_left_follows_the_violation_not_max_iter():
@@ -153,7 +153,7 @@ def test_verbose_2_prints_a_line_now_and_then(A, capsys, monkeypatch):
     lines = shown.splitlines()
     assert "\r" not in shown
     assert [line.split(",")[0] for line in lines] == [
-        f"ODSymNMF: sweep {k} of at most 9" for k in (1, 4, 7)
+        f"ODSymNMF: iteration {k} of at most 9" for k in (1, 4, 7)
     ]
     assert lines[0].endswith(f"objective {model.history_[1]:.6g}")
     assert lines[-1].endswith(f"objective {model.history_[7]:.6g}, about 4 s left")

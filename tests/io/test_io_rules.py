@@ -82,7 +82,9 @@ def test_what_is_symmetric_stays(read, how):
 
 
 def test_a_mixture_of_one_and_both_directions(read):
-    problem = r"line 3: 'b' and 'c' are linked in both directions, but {} in one only: perhaps a "
+    problem = (
+        r"line 3: 'b' and 'c' are linked in both directions, but {} in one only: the graph may "
+    )
     with pytest.raises(io.InputError, match=problem.format("1 other pair")):
         read("# x\na,b,1\nb,c,1\nc,b,1\n")
     with pytest.raises(io.InputError, match=problem.format("2 other pairs")):
@@ -172,7 +174,7 @@ def test_loops_are_left_out_but_their_items_stay(read):
 def test_the_diagonal_is_left_out(read, name, data):
     items = read(data, name)
     assert values(items) == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert items.notes == ["the diagonal is never looked at: its values are left out"]
+    assert items.notes == ["the diagonal is ignored: its values are left out"]
 
 
 @pytest.mark.parametrize("frame", ["{}\nx,{}\ny,{}\nz,{}", "{}\n{}\n{}\n{}"])
@@ -226,7 +228,7 @@ UNKNOWN = [[0, 1, NAN, NAN], [1, 0, 2, NAN], [NAN, 2, 0, 3], [NAN, NAN, 3, 0]]
 def test_pairs_without_a_value_are_unknown(read, name, data):
     items = read(data, name)
     np.testing.assert_array_equal(np.array(values(items)), UNKNOWN)
-    assert "3 pairs are unknown: no value is given" in items.notes
+    assert "3 pairs are unknown (no value given)" in items.notes
 
 
 @pytest.mark.parametrize("how", EXPECTED)
@@ -239,7 +241,7 @@ def test_what_one_direction_leaves_open_the_other_says(read, how):
         np.testing.assert_array_equal(found, found.T)
         assert [found[0, 1], found[1, 2]] == expected
         assert np.isnan(found[0, 2])
-        assert "1 pair is unknown: no value is given" in items.notes
+        assert "1 pair is unknown (no value given)" in items.notes
 
 
 # --- what a text file is ---------------------------------------------------------------------

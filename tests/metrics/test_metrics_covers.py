@@ -116,8 +116,8 @@ def test_many_items_in_many_sets():
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ([], "found has no set"),
-        ([[]], "found has no set"),
+        ([], "found has only empty sets"),
+        ([[]], "found has only empty sets"),
         ([[0.5, 1.0]], r"found\[0\] must be a flat array of items"),
         ([0, 1], r"found\[0\] must be a flat array"),
         ([["a"]], "name them alike"),

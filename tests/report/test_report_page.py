@@ -289,10 +289,10 @@ def test_restarts_are_marked_on_the_curve():
     A, H = two_cliques()
     html = make(A, H, history=[8.0, 5.0, 3.0], restarts=[2, 7])
     assert html.count('class="restart"') == 1
-    assert "column restart, after 1 sweep and 1 restart: 3" in html
-    assert ">sweeps and restarts</text>" in html
+    assert "column restart, after 1 iteration and 1 restart: 3" in html
+    assert ">iterations and restarts</text>" in html
     assert "accepted column restart" in html
-    assert ">sweeps</text>" in make(A, H, history=[8.0, 5.0, 3.0])
+    assert ">iterations</text>" in make(A, H, history=[8.0, 5.0, 3.0])
 
 
 def test_colours_are_many_and_readable():

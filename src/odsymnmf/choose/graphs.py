@@ -25,9 +25,9 @@ def links(A: Similarity) -> Any:
 def bethe_hessian(A: Any) -> int:
     """Count the negative eigenvalues of (b^2 - 1) I - b A + diag(d), b^2 = sum d^2 / sum d - 1.
 
-    Each stands for a group that the links of a sparse graph tell from chance (Saade, Krzakala and
-    Zdeborová, "Spectral clustering of graphs with the Bethe Hessian", 2014). What links weigh does
-    not matter. Where there are more than 256, 256 is returned.
+    Each corresponds to a group that can be detected in a sparse graph (Saade, Krzakala and
+    Zdeborová, "Spectral clustering of graphs with the Bethe Hessian", 2014). The weights of links
+    are ignored. At most 256 are counted.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def bethe_hessian(A: Any) -> int:
 
 
 def description_length(A: Any, labels: ArrayLike) -> float:
-    """Return how many nats describe the links of a graph by a degree-corrected block model.
+    """Return the description length of a graph, in nats, under a degree-corrected block model.
 
     The groups, the links between them, the degrees, and the graph given all these (Peixoto,
     "Nonparametric Bayesian inference of the microcanonical stochastic block model", 2017). Links
@@ -79,7 +79,7 @@ def description_length(A: Any, labels: ArrayLike) -> float:
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        The graph; what links weigh does not matter.
+        The graph; the weights of links are ignored.
     labels : array-like of shape (n,)
         The group of every item.
 

@@ -36,7 +36,7 @@ class NumberOfClusters:
     reason : str
         Why, in a sentence or two.
     measure : {"description_length", "held_out_error", "stability"}
-        The column of the table that decided.
+        The criterion: a column of the table.
     table : dict of str to ndarray
         One row per candidate, in ascending order: "n_clusters"; "description_length" (graphs),
         "held_out_error" and its "standard_error", "stability", NaN where these were not measured;
@@ -45,7 +45,8 @@ class NumberOfClusters:
     fits : dict of int to Factorization
         The short fit of every candidate.
     bethe_hessian : int or None
-        For graphs: the number of groups that their links tell from chance.
+        For graphs: the number of negative eigenvalues of the Bethe-Hessian, an estimate of the
+        number of groups.
     """
 
     n_clusters: int
@@ -62,7 +63,7 @@ class NumberOfClusters:
 
     @property
     def values(self) -> Array:
-        """What decided, for every candidate."""
+        """The values of `measure`, for every candidate."""
         return self.table[self.measure]
 
     def __str__(self) -> str:
@@ -75,7 +76,7 @@ class NumberOfClusters:
         return "\n".join([*lines, f"{self.n_clusters} clusters: {self.reason}"])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what decided, and which number was chosen.
+        """Draw the values of `measure` and the number that was chosen.
 
         Parameters
         ----------

@@ -51,32 +51,34 @@ def n_clusters(
 ) -> NumberOfClusters:
     """Recommend a number of clusters.
 
-    For a graph, the number that describes its links in the fewest nats decides, among candidates
-    around the number of negative eigenvalues of the Bethe-Hessian. Where that number is more than
-    1.5 times as large, as in nearest-neighbour graphs of points, groups have groups inside, and the
-    largest number decides whose clusters are (to within 0.05) as stable as any when 30 % of the
-    items are left out. Stability decides for all other input, too.
+    For a graph, this is the number with the shortest description length of its links (see
+    `description_length`), among candidates around the number of negative eigenvalues of the
+    Bethe-Hessian. Where that number is more than 1.5 times as large, as in nearest-neighbour graphs
+    of points, there are groups within groups, and stability decides instead, as it does for all
+    other input: the largest number of clusters that is (to within 0.05) as stable as any other when
+    30 % of the items are left out.
 
-    Near the limit where groups can be found at all, every measure recommends too few; the reason
-    says so where a graph is described no better by any clusters than by none.
+    Near the detection limit, every measure recommends too few clusters; ``reason`` says so where a
+    single cluster describes a graph as well as any other number.
 
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities, not normalised; `odsymnmf.similarity.cosine(X)` for documents.
     candidates : iterable of int, optional
-        The numbers to choose from. Of more than 15, ten at equal ratios are tried, then those about
-        the best. By default a graph says itself; for other input, 2 to 40 at equal ratios.
+        The numbers to choose from. If there are more than 15, ten at equal ratios are tried first,
+        then those around the best. Default: for a graph, numbers around what its spectrum suggests;
+        for other input, 2 to 40 at equal ratios.
     measure : {"auto", "description_length", "stability", "held_out_error"}
-        What decides. "held_out_error" is the loss on pairs that were made unknown, three times a
-        tenth of them; the smallest number decides that is within one standard error of the best.
-        It suits input that is low rank plus independent noise, which kernels and documents are not.
+        The criterion. "held_out_error" is the loss on held-out pairs (three times a tenth of them);
+        the smallest number within one standard error of the best is chosen. It suits input that is
+        low rank plus independent noise, which kernels and documents are not.
     loss, l1_ratio, weights, zero_weight, normalize, upper
         As for `odsymnmf.ODSymNMF`.
     n_jobs : int, optional
         Number of threads that run the fits; the result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Seeds which items or pairs are left out.
+        Random seed: which items or pairs are left out.
     verbose : int
         1 shows a progress bar (needs tqdm), 2 prints a line now and then.
 
@@ -142,7 +144,7 @@ class Search:
         best = min(lengths, key=lambda r: lengths[r])
         if not alone and centre > MANY_SCALES * best:
             return self._groups_in_groups(centre, best)
-        reason = "these clusters describe the links of the graph in the fewest nats"
+        reason = "the shortest description of the links of the graph"
         return self._answer(best, "description_length", reason + self._doubt(lengths[best]))
 
     def by_stability(self, most: int, why: str = "") -> NumberOfClusters:
@@ -163,9 +165,9 @@ class Search:
         stable = [r for r, v in zip(tried, values, strict=True) if v >= values.max() - SLACK]
         top = tried[int(values.argmax())]
         best = max(r for r in stable if r == top or _all_in_use(whole[r], r))
-        reason = "the most clusters that stay the same when 30 % of the items are left out"
+        reason = "the largest number of clusters that is stable when 30 % of the items are left out"
         value = self.measured["stability"][best]
-        faint = "" if value >= 0.5 else "; none are very stable, so take the number with caution"
+        faint = "" if value >= 0.5 else "; no number is very stable, so use it with caution"
         return self._answer(best, "stability", f"{why}{reason} (agreement {value:.2f}{faint})")
 
     def by_held_out_error(self) -> NumberOfClusters:
@@ -188,10 +190,10 @@ class Search:
         self._fit(list(means))
         least = min(r for r in means if means[r] <= means[best] + spreads[best])
         reason = (
-            "the fewest clusters within one standard error of the least error on held-out pairs"
+            "the fewest clusters within one standard error of the smallest error on held-out pairs"
         )
         if best == max(means):
-            reason += "; the error was still falling at the last candidate"
+            reason += "; the error was still decreasing at the last candidate"
         return self._answer(least, "held_out_error", reason)
 
     def _describe_around(self, centre: int) -> None:
@@ -217,15 +219,18 @@ class Search:
 
     def _groups_in_groups(self, centre: int, best: int) -> NumberOfClusters:
         why = (
-            f"links tell {centre} groups from chance, but {best} clusters describe the graph best: "
-            "there are groups inside groups, and more than one answer; "
+            f"the spectrum of the graph shows {centre} groups, but {best} clusters describe its "
+            "links best: there are groups within groups, and more than one number makes sense; "
         )
         return self.by_stability(best, why)
 
     def _doubt(self, length: float) -> str:
         if length < graphs.of_links(self.links, np.zeros(self.fits.raw.n)):
             return ""
-        return "; but no clusters at all describe it as well: groups, if any, are too faint to find"
+        return (
+            "; but a single cluster describes them as well: if there are groups, they are too weak "
+            "to be detected"
+        )
 
     def _fit(self, tried: list[int]) -> None:
         """Fit the candidates that were not."""

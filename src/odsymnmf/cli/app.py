@@ -15,6 +15,7 @@ from odsymnmf.cli.reproduce import reproduce
 from odsymnmf.cli.score import score
 from odsymnmf.cli.stream import forgiving_stderr
 from odsymnmf.cli.text import one_line
+from odsymnmf.cli.wording import in_options
 
 
 class Commands(click.Group):
@@ -31,7 +32,13 @@ class Commands(click.Group):
         except (ImportError, MemoryError, OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.EPIPE:  # nobody reads on: click is silent
                 raise
-            raise click.ClickException(one_line(error)) from error
+            raise click.ClickException(self._in_options(one_line(error), error, ctx)) from error
+
+    def _in_options(self, message: str, error: BaseException, ctx: click.Context) -> str:
+        """Name options where the library names arguments; readers do that themselves."""
+        command = self.commands.get(ctx.invoked_subcommand or "")
+        is_reader = hasattr(error, "command_line")
+        return message if command is None or is_reader else in_options(message, command)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -53,7 +60,7 @@ def app() -> None:
     """Cluster the items behind a graph or a table of similarities, softly and with overlaps.
 
     \b
-    odsymnmf cluster graph.csv -r 8 -o run
+    odsymnmf cluster graph.csv -o run
     """
 
 

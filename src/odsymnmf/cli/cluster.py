@@ -34,19 +34,20 @@ INTERRUPTED = 130
     "-r",
     "n_clusters",
     type=ClusterCount(),
-    required=True,
-    help="Number of clusters; 2-30 chooses among these, auto finds it.",
+    default="auto",
+    help="Number of clusters; 2-30 chooses the best of these, auto any number.",
 )
 @click.option(
     "--many",
     is_flag=True,
-    help="Thousands of clusters: memberships are kept by their non-zeros. INPUT must be a graph.",
+    help="For thousands of clusters: only non-zero memberships are stored. INPUT must be a graph.",
 )
 @click.option(
     "--loss",
     type=click.Choice(LOSSES),
     default="l2",
-    help="Squared errors, absolute errors, both in the ratio of --l1-ratio, or the larger of both.",
+    help="Squared errors (l2), absolute errors (l1), a mixture of both (--l1-ratio), or the larger "
+    "of the two (robust).",
 )
 @click.option(
     "--l1-ratio",
@@ -58,8 +59,8 @@ INTERRUPTED = 130
     "--affinity",
     type=click.Choice(AFFINITIES),
     show_default="precomputed, with --text cosine",
-    help="precomputed: INPUT holds similarities or links. Else it holds features, one row per "
-    "item, to be compared so.",
+    help="precomputed: INPUT holds similarities or links. Otherwise it holds features, one row per "
+    "item, and this is how rows are compared.",
 )
 @click.option(
     "--n-neighbors",
@@ -77,14 +78,14 @@ INTERRUPTED = 130
     "--init",
     type=click.Choice(["auto", *STARTS, *MANY_STARTS]),
     default="auto",
-    help="The first start. With --many: ego (sets of neighbours), leiden, label_propagation "
-    "(these need igraph).",
+    help="Initialisation of the first start. With --many: ego (sets of neighbours), leiden or "
+    "label_propagation (both need igraph).",
 )
 @click.option(
     "--n-init",
     type=click.IntRange(1),
     default=1,
-    help="Number of starts, all but the first random; the best is kept.",
+    help="Number of starts; all but the first are random, and the best is kept.",
 )
 @click.option(
     "--normalize",
@@ -103,27 +104,35 @@ INTERRUPTED = 130
     "--zero-weight",
     type=Number(0),
     default=1.0,
-    help="What a pair weighs that INPUT does not list; less than 1 leaves fewer items unassigned.",
+    help="Weight of the pairs that INPUT does not list; with less than 1, fewer items stay "
+    "unassigned.",
+)
+@click.option(
+    "--weights",
+    type=FilePath(),
+    metavar="FILE",
+    help="Weights of pairs by name, as an edge list, a table, mtx or npz: 0 marks an unknown pair; "
+    "pairs that FILE does not list have weight 1.",
 )
 @click.option(
     "--restarts",
     type=click.IntRange(0),
     show_default="0 for l2 and robust, 10 for l1 and mixed",
-    help="Maximum number of rounds in which clusters are rebuilt.",
+    help="Maximum number of rounds in which clusters are rebuilt from scratch.",
 )
 @click.option(
     "--max-iter",
     type=click.IntRange(0),
     default=200,
-    help="Maximum number of iterations of a start.",
+    help="Maximum number of iterations per start.",
 )
 @click.option("--tol", type=Number(0), default=1e-4, help="Tolerance for stopping.")
 @click.option(
     "--n-jobs",
     type=int,
     callback=jobs,
-    show_default="one thread, row by row",
-    help="Threads, -1 for all cores; the result is the same for every number.",
+    show_default="one thread",
+    help="Number of threads, -1 for all cores; the result does not depend on it.",
 )
 @click.option(
     "--seed",
@@ -136,15 +145,16 @@ INTERRUPTED = 130
     "--checkpoint",
     type=FilePath(),
     metavar="FILE",
-    help="Write the fit down here every minute; the same command goes on from it after a kill.",
+    help="Save the state of the fit here every minute; after a crash or kill, the same command "
+    "resumes from it.",
 )
 @click.option(
-    "--format", type=click.Choice(FORMATS), help="Format of INPUT, if it is not recognised."
+    "--format", type=click.Choice(FORMATS), help="Format of INPUT; by default it is recognised."
 )
 @click.option(
     "--symmetrize",
     type=click.Choice(["max", "mean", "sum"]),
-    help="How to combine i to j and j to i, where they differ.",
+    help="How to combine the two directions of a pair where they differ.",
 )
 @text_options
 @click.option(
@@ -153,10 +163,10 @@ INTERRUPTED = 130
     type=FilePath(path_type=Path),
     metavar="DIR",
     show_default="named after INPUT",
-    help="New folder for the results.",
+    help="Folder for the results, to be created.",
 )
-@click.option("--force", is_flag=True, help="Replace the run that DIR holds.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--force", is_flag=True, help="Replace an existing run in DIR.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.pass_context
 def cluster(
     ctx: click.Context,
@@ -168,20 +178,22 @@ def cluster(
     force: bool,
     quiet: bool,
     many: bool,
+    weights: str | None,
     **parameters: Any,
 ) -> None:
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
 
-    INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, GraphML, GML or
-    CLUTO, or with --text texts. The results are tables (labels.csv, membership.csv; for texts also
-    topics.csv, the top words), run.json, model.odsym for odsymnmf predict and, to be opened in a
-    browser, report.html.
+    INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, parquet, GraphML,
+    GEXF, GML, Pajek or CLUTO; with --text, it holds texts. Written are tables (labels.csv,
+    membership.csv; for texts also topics.csv with the top words), run.json, model.odsym for
+    odsymnmf predict and report.html, to be opened in a browser.
 
     \b
-    a graph     odsymnmf cluster graph.csv -r 8
-    documents   odsymnmf cluster letters/ -r auto --text
-    one column  odsymnmf cluster reviews.csv -r 12 --text-column review
-    many groups odsymnmf cluster big.edges -r auto --many
+    a graph         odsymnmf cluster graph.csv
+    eight clusters  odsymnmf cluster graph.csv -r 8
+    documents       odsymnmf cluster letters/ --text
+    one column      odsymnmf cluster reviews.csv --text-column review
+    many clusters   odsymnmf cluster big.edges --many
     """
     words = Words.of(parameters)
     text = words is not None
@@ -193,7 +205,7 @@ def cluster(
         raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
     folder = output or Path(_default_name(inputs[0]))
 
-    from odsymnmf.cli.fit import finishing, fit, read_items
+    from odsymnmf.cli.fit import finishing, fit, read_items, read_weights
     from odsymnmf.cli.summary import Outcome, advice, notes, summary
     from odsymnmf.runs import check_folder
 
@@ -211,6 +223,7 @@ def cluster(
         )
     else:
         items, fingerprint, used = read_words(inputs, words)
+    pairs = None if weights is None else read_weights(weights, items.names)
     read = time.perf_counter() - begun
     for note in notes(items, parameters["n_clusters"]):
         say(f"note: {note}")
@@ -218,7 +231,7 @@ def cluster(
     import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
 
     begun = time.perf_counter()
-    model, ended = fit(items.matrix, parameters, verbose=_verbose(quiet))
+    model, ended = fit(items.matrix, parameters, pairs and pairs.matrix, verbose=_verbose(quiet))
     interrupted = ended != 0
     seconds = {"read": read, "fit": time.perf_counter() - begun}
     topics = None if words is None else _topics(model, items)
@@ -232,6 +245,7 @@ def cluster(
         seconds,
         topics=topics,
         words=used,
+        weights=pairs,
     )
     with finishing(interrupted, say) as pressed:
         if interrupted:
@@ -269,17 +283,17 @@ def _check_many(many: bool, text: bool, parameters: dict[str, Any]) -> None:
     """Refuse what only goes with --many, or does not go with it, in the words of the command."""
     init = parameters["init"]
     if not many and init in MANY_STARTS:
-        raise click.UsageError(f"--init {init} goes with --many")
+        raise click.UsageError(f"--init {init} requires --many")
     if many and init not in ("auto", *MANY_STARTS):
         raise click.UsageError(
-            f"--init {init} does not go with --many; use {', '.join(MANY_STARTS)}"
+            f"--init {init} cannot be combined with --many; use {', '.join(MANY_STARTS)}"
         )
     if many and isinstance(parameters["n_clusters"], list):
         raise click.UsageError("-r: with --many, give one number, or auto")
     if many and parameters["n_init"] > 1:
         raise click.UsageError("--n-init: with --many there is one start; leave it out")
     if many and parameters["restarts"]:
-        raise click.UsageError("--restarts does not go with --many; leave it out")
+        raise click.UsageError("--restarts cannot be combined with --many; leave it out")
     graph = parameters["affinity"] in (None, "precomputed", "nearest_neighbors")
     if many and (text or not graph):
         raise click.UsageError("--many needs a graph; use --affinity nearest_neighbors")
@@ -357,7 +371,7 @@ def _affinity(
     if affinity not in (None, "cosine"):
         raise click.UsageError("--text compares by cosine; leave --affinity out")
     if format or symmetrize:
-        raise click.UsageError("--text goes with neither --format nor --symmetrize")
+        raise click.UsageError("--text cannot be combined with --format or --symmetrize")
     return "cosine"
 
 

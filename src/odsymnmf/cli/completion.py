@@ -3,7 +3,7 @@
 import click
 
 
-@click.command(short_help="Let a shell complete commands and options.")
+@click.command(short_help="Print the script for shell completion.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

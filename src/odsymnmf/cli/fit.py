@@ -5,7 +5,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
@@ -21,11 +21,33 @@ def read_items(
     items = io.read(path, format=format, features=features, symmetrize=symmetrize)
     if len(items.names) < 2:
         raise io.InputError(f"{path}: one item only; give at least two, to compare")
+    return items, _fingerprint(path)
+
+
+class PairWeights(NamedTuple):
+    """Weights of pairs, the file they come from, and its SHA-256."""
+
+    path: str
+    fingerprint: str
+    matrix: Any
+
+
+def read_weights(path: str, names: list[str]) -> PairWeights:
+    """Return the weights in a file of pairs of the items with these names."""
+    from odsymnmf import io
+
+    matrix = io.read_weights(path, names)  # first: it says best why a file cannot be read
+    return PairWeights(path, _fingerprint(path), matrix)
+
+
+def _fingerprint(path: str) -> str:
     with open(path, "rb") as file:
-        return items, hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", int]:
+def fit(
+    X: Any, parameters: dict[str, Any], weights: Any = None, *, verbose: int
+) -> tuple["ODSymNMF", int]:
     """Return a fitted model, and the signal that ended the fit early (0: none did).
 
     Raises
@@ -44,7 +66,7 @@ def fit(X: Any, parameters: dict[str, Any], verbose: int) -> tuple["ODSymNMF", i
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", InterruptedWarning)
         try:
-            model.fit(X)
+            model.fit(X, weights=weights)
         except MemoryError as error:
             reason = str(error) or "the fit does not fit into it"
             raise MemoryError(f"{reason}; choose a smaller -r, or cluster fewer items") from error

@@ -14,7 +14,7 @@ EXTRAS = ("matplotlib", "networkx", "tqdm", "click")
 
 @click.command()
 def info() -> None:
-    """Show versions, threads, and where compiled code is kept."""
+    """Show versions, threads, and where compiled code is cached."""
     click.echo(f"{'odsymnmf':14}{odsymnmf.__version__}")
     click.echo(f"{'python':14}{platform.python_version()} on {platform.platform()}")
     for name in (*PACKAGES, *EXTRAS):

@@ -24,7 +24,7 @@ GRAPHS = ("edges", "adjlist", "graphml", "gexf", "gml", "pajek")
     type=FilePath(path_type=Path),
     metavar="DIR",
     required=True,
-    help="New folder for the results.",
+    help="Folder for the results, to be created.",
 )
 @click.option("--format", help="Format of NEW, if it is not recognised.")
 def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None) -> None:
@@ -45,7 +45,9 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
     from odsymnmf.memberships import labels
 
     if runs.is_run(output):
-        raise io.InputError(f"{output} holds a run, which is not replaced; choose another name")
+        raise io.InputError(
+            f"{output} holds a run, which predict does not replace; choose another name"
+        )
     runs.check_folder(output)  # before the work, not after
     path = run / "model.odsym" if run.is_dir() else run
     if not path.exists():

@@ -6,7 +6,7 @@ from odsymnmf.cli.cluster import INTERRUPTED
 
 
 @click.command(
-    short_help="Make a table or figure of the paper anew.",
+    short_help="Reproduce a table or figure of the paper.",
     add_help_option=False,
     context_settings={"ignore_unknown_options": True},
 )

@@ -82,7 +82,7 @@ def _score_covers(found: str, truth: str) -> None:
         "omega index": metrics.omega_index(kept, sets, n),
     }
     lines = [f"{name:17}{value:.4f}" for name, value in values.items()]
-    lines.append(f"{'clusters':17}{len(kept)} beside {len(sets)}")
+    lines.append(f"{'clusters':17}{len(kept)}, compared with {len(sets)}")
     lines.append(f"{'items':17}{n}" + (f", {loose} of them in no cluster" if loose else ""))
     click.echo("\n".join(lines))
 

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import odsymnmf
 from odsymnmf.cli.info import PACKAGES, installed
 from odsymnmf.cli.text import plain, table
+from odsymnmf.cli.wording import in_options
 from odsymnmf.drawing.names import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from odsymnmf import ODSymNMF
+    from odsymnmf.cli.fit import PairWeights
     from odsymnmf.drawing import MatrixPicture, Members
     from odsymnmf.io import Items
     from odsymnmf.report import Choice, Topics
@@ -49,6 +51,7 @@ class Outcome:
     seconds: dict[str, float]
     topics: "Topics | None" = None
     words: Mapping[str, Any] | None = None
+    weights: "PairWeights | None" = None
 
     @property
     def title(self) -> str:
@@ -58,8 +61,11 @@ class Outcome:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What "auto" stood for, in words."""
+        """What "auto" stood for, in words; a hint names options, not arguments."""
+        from odsymnmf.cli.cluster import cluster
+
         found = {name: _in_words(value) for name, value in self.model.settings_.items()}
+        found |= {name: in_options(found[name], cluster) for name in found if name == "hint"}
         return {"kind of input" if name == "kind" else name: value for name, value in found.items()}
 
     @cached_property
@@ -135,7 +141,7 @@ class Outcome:
     @property
     def end(self) -> str:
         """How the fit ended."""
-        sweeps = f"after {count(self.model.n_iter_, 'sweep')}"
+        sweeps = f"after {count(self.model.n_iter_, 'iteration')}"
         if self.interrupted and not self.several:
             return f"interrupted {sweeps}"
         end = f"{'converged' if self.model.converged_ else 'not converged'} {sweeps}"
@@ -151,7 +157,7 @@ class Outcome:
         """What an interrupted fit leaves."""
         if self.several:
             return "the best of the starts so far"
-        return f"the last complete sweep ({self.model.n_iter_})"
+        return f"the last complete iteration ({self.model.n_iter_})"
 
 
 def notes(items: "Items", r: Any) -> list[str]:
@@ -187,7 +193,7 @@ def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
         verb = "belongs" if unassigned == 1 else "belong"
         lines.append(f"{count(unassigned, 'item')} {verb} to no cluster")
     if outcome.scores:
-        lines.append("beside the known groups: " + _joined(outcome.scores))
+        lines.append("compared with the known groups: " + _joined(outcome.scores))
     lines += [
         "",
         f"wrote {folder}",
@@ -217,11 +223,11 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
     """Return what to know of a fit that did not come to its end, or what to try."""
     if outcome.interrupted:
         return [f"interrupted: {outcome.kept} is in {folder}"]
-    hint = outcome.model.settings_.get("hint")
-    hints = [] if hint is None else ["hint: " + hint.replace('loss="l1"', "--loss l1")]
+    hint = outcome.settings.get("hint")
+    hints = [] if hint is None else [f"hint: {hint}"]
     if outcome.model.converged_ or outcome.parameters["max_iter"] == 0:
         return hints
-    return [*hints, "the result is usable; to converge, raise --max-iter, or --tol"]
+    return [*hints, "the result is usable; to reach convergence, increase --max-iter or --tol"]
 
 
 def facts(outcome: Outcome) -> dict[str, str]:
@@ -237,6 +243,9 @@ def facts(outcome: Outcome) -> dict[str, str]:
     for name in shown:
         if p[name] is not None:
             found[name] = str(p[name])
+    if outcome.weights is not None:
+        listed = outcome.weights.matrix.nnz // 2
+        found["weights"] = f"{plain(outcome.weights.path, 100)}, {count(listed, 'pair')}"
     for name, value in (outcome.words or {}).items():
         found[name] = str(value)
     found["seed"] = str(p["random_state"])
@@ -244,7 +253,7 @@ def facts(outcome: Outcome) -> dict[str, str]:
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
     )
     if outcome.scores:
-        found["beside known groups"] = _joined(outcome.scores)
+        found["compared with known groups"] = _joined(outcome.scores)
     for i, note in enumerate(outcome.items.notes):
         found[f"note {i + 1}"] = note
     found["odsymnmf"] = odsymnmf.__version__
@@ -262,6 +271,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "sha256": outcome.fingerprint,
             "items": len(items.names),
             "notes": list(items.notes),
+            **_weights(outcome),
         },
         "parameters": outcome.parameters,
         **({} if outcome.words is None else {"words": dict(outcome.words)}),
@@ -288,6 +298,14 @@ def record(outcome: Outcome) -> dict[str, Any]:
             **{name: installed(name) for name in PACKAGES},
         },
     }
+
+
+def _weights(outcome: Outcome) -> dict[str, Any]:
+    """Return the file of weights, if there is one."""
+    found = outcome.weights
+    if found is None:
+        return {}
+    return {"weights": {"path": plain(found.path, 10_000), "sha256": found.fingerprint}}
 
 
 def _choice(model: "ODSymNMF") -> dict[str, Any] | None:

@@ -30,33 +30,35 @@ OPTIONS = [
         "lines file with a column of texts.",
     ),
     click.option(
-        "--text-column", metavar="NAME", help="The column of the texts in a csv, tsv or JSON lines."
+        "--text-column",
+        metavar="NAME",
+        help="The column that holds the texts, in a csv, tsv or JSON lines file.",
     ),
-    click.option("--lines", is_flag=True, help="Every line of INPUT is a text."),
+    click.option("--lines", is_flag=True, help="Every line of INPUT is a separate text."),
     click.option(
         "--stop-words",
         type=FilePath(),
         metavar="english|none|FILE",
         show_default="english",
-        help="Words to leave out: the usual English ones, none, or those in FILE.",
+        help="Words to ignore: common English words, none, or those in FILE.",
     ),
     click.option(
         "--min-df",
         type=Share(),
         show_default=f"3, with fewer than {MANY} texts 1",
-        help="Leave out words that are in fewer texts: a number, or a share such as 0.01.",
+        help="Ignore words that occur in fewer texts: a number of texts, or a share such as 0.01.",
     ),
     click.option(
         "--max-df",
         type=Share(),
         show_default=f"0.5, with fewer than {MANY} texts 1.0",
-        help="Leave out words that are in more texts: a number, or a share such as 0.5.",
+        help="Ignore words that occur in more texts: a number of texts, or a share such as 0.5.",
     ),
     click.option(
         "--ngrams",
         type=click.IntRange(1, 5),
         show_default="1",
-        help="Count phrases of up to so many words.",
+        help="Also use phrases of up to this many words.",
     ),
 ]
 
@@ -85,13 +87,13 @@ class Words:
         """Take the options about texts out of all; None if INPUT holds no texts."""
         said = cls(**{name: parameters.pop(name) for name in cls.__dataclass_fields__})
         if said.text_column is not None and said.lines:
-            raise click.UsageError("--text-column and --lines exclude each other; give one of them")
+            raise click.UsageError("--text-column and --lines exclude each other; use one of them")
         if said.text or said.lines or said.text_column is not None:
             return said
         for name in DEFAULTS:
             if getattr(said, name) is not None:
                 option = "--" + name.replace("_", "-")
-                raise click.UsageError(f"{option} is about texts; give --text too")
+                raise click.UsageError(f"{option} applies to texts; add --text")
         return None
 
     def settings(self, n_texts: int) -> dict[str, Any]:
@@ -136,10 +138,10 @@ def _weights(texts: list[str], used: dict[str, Any]) -> tuple[Any, list[str]]:
         X = count.fit_transform(texts)
     except ValueError as error:
         if not any(WORD.search(text) for text in texts):
-            problem = f"the {len(texts)} texts hold no words of two or more letters"
+            problem = f"the {len(texts)} texts contain no words of two or more letters"
         else:
             problem = (
-                f"of the words of the {len(texts)} texts none is left; use a smaller --min-df, a "
+                f"no word of the {len(texts)} texts is left; use a smaller --min-df, a "
                 "larger --max-df, or --stop-words none"
             )
         raise io.InputError(problem) from error
@@ -200,4 +202,4 @@ def _without_words(names: list[str]) -> list[str]:
     shown = ", ".join(repr(plain(name)) for name in names[:3])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     hold = "1 text holds" if len(names) == 1 else f"{len(names)} texts hold"
-    return [f"{hold} none of the words that count, and will be in no cluster: {shown}{more}"]
+    return [f"{hold} none of the words that are used, and will be in no cluster: {shown}{more}"]

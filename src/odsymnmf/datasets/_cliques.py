@@ -62,7 +62,7 @@ def adversarial(
     isolated : int
         Number of items outside the cliques; they come last.
     connections : int
-        Edges from each isolated item to each clique, at most `size`.
+        Number of edges from each isolated item to each clique, at most `size`.
     random_state : None, int, RandomState or Generator
         Which items are connected. The same int gives the same bits.
 

@@ -20,8 +20,8 @@ class SymNMF(ODSymNMF):
     Parameters
     ----------
     n_clusters : int, "auto" or sequence of int, default=8
-        Number of clusters, the columns of H. "auto" lets `odsymnmf.choose.n_clusters` find it,
-        a sequence such as ``range(2, 31)`` lets it find the best of these.
+        Number of clusters, the columns of H. "auto" chooses it with `odsymnmf.choose.n_clusters`,
+        a sequence such as ``range(2, 31)`` chooses the best of these.
     affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
             default="precomputed"
         Where the similarities come from:
@@ -34,33 +34,33 @@ class SymNMF(ODSymNMF):
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
     init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
         The first start, as for `odsymnmf.factorize`. "auto" is "spectral" for squared errors of
-        normalised similarities, else as there. "greedy" is the paper's; "spectral" costs less where
-        n is large; "l2" and "mixed" are the fits of these losses from the greedy start, for another
-        loss.
+        normalised similarities, else as there. "greedy" is the start of the paper; "spectral" is
+        cheaper for large n; "l2" and "mixed" first fit these losses from the greedy start, as a
+        start for another loss.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
-        Largest number of sweeps of a start; a sweep updates every entry of H once.
+        Maximum number of iterations per start; an iteration (a sweep) updates every entry of H
+        once.
     tol : float, default=1e-4
         When to stop, as for `odsymnmf.factorize`.
     upper : float, "auto" or None, default="auto"
         Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
-        normalised similarities, 1 / sqrt(max(6, n / (5 r))): what a group needs that is as large as
-        a fifth of the mean, and as six items (as n / r, where that is less); else None, no bound.
+        normalised similarities, 1 / sqrt(max(6, n / (5 r))): enough for groups of at least six
+        items (or n / r, if that is less) and of a fifth of the mean size; else None, no bound.
     restarts : int, default=None
-        Largest number of rounds in which every column is built anew, and kept if that lowers the
-        objective.
-        None means 10 for the losses "l1" and "mixed" (it ends when a round changes nothing), else
-        0.
+        Maximum number of rounds of column restarts: every column is rebuilt from scratch, and the
+        new one is kept if the objective decreases. None means 10 for the losses "l1" and "mixed"
+        (rounds end when one changes nothing), else 0.
     normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with
         d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
         their mean), and settles the labels of a graph. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
-        What a pair weighs that a sparse A does not store; less than 1 leaves fewer items of a
-        sparse graph unassigned.
+        Weight of the pairs that a sparse A does not store; with less than 1, fewer items of a
+        sparse graph stay unassigned.
     gamma : float, default=None
         For ``affinity="rbf"``; None means 1 / n_features.
     n_neighbors : int, default=10
@@ -69,18 +69,18 @@ class SymNMF(ODSymNMF):
         Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
         a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
         go in rounds (see `odsymnmf.factorize`). The result is the same for every number, to the
-        bit. None sweeps row by row, in one thread: another local minimum, perhaps.
+        bit. None sweeps row by row, in one thread, which may lead to another local minimum.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds what is random; pass an int for reproducible results.
+        Random seed; pass an int for reproducible results.
     checkpoint : path, default=None
-        A file in which the fit is written down now and then, and from which it goes on if it was
-        killed, to the same bits, as for `odsymnmf.factorize`; further starts use files beside it,
-        with .1, .2, ... after the name. They are yours to remove.
+        A file in which the state of the fit is saved at intervals, and from which a killed fit
+        resumes, with the same result to the bit, as for `odsymnmf.factorize`; further starts use
+        files next to it, with .1, .2, ... after the name. They are not removed.
     checkpoint_every : float, default=60.0
-        Least seconds between two writes of a start.
+        Minimum number of seconds between two checkpoints of a start.
     verbose : int, default=0
-        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line now
-        and then, for logs.
+        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line every
+        few seconds, for logs.
 
     Attributes
     ----------
@@ -93,15 +93,16 @@ class SymNMF(ODSymNMF):
     n_clusters_ : int
         Number of clusters.
     n_unassigned_ : int
-        Number of items without a cluster: nothing is similar to them, or no cluster explains what
-        is; `odsymnmf.memberships.assign_rest` gives them that of their neighbours.
+        Number of items without a cluster: they have no similar items, or no cluster explains these
+        similarities; `odsymnmf.memberships.assign_rest` assigns them to the clusters of their
+        neighbours.
     settings_ : dict
-        The kind of input, and what "auto" stood for: normalize and its regularization, upper, init,
-        how labels are read; perhaps a hint.
+        The kind of input, and the values chosen for "auto": normalize and its regularization,
+        upper, init, how labels are read; in some cases a hint.
     choice_ : NumberOfClusters
-        How ``n_clusters`` was chosen, where it was no number.
+        How ``n_clusters`` was chosen, unless it was a number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
-        What was fitted, after ``affinity`` and ``normalize``; not copied where X is that.
+        What was fitted, after ``affinity`` and ``normalize``; not a copy if that is X itself.
     objective_ : float
         The loss at ``membership_``.
     history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
@@ -110,7 +111,7 @@ class SymNMF(ODSymNMF):
     restarts_ : ndarray of int
         Which entries of ``history_`` follow an accepted restart.
     n_iter_ : int
-        Number of sweeps of the best start.
+        Number of iterations of the best start.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
         Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
     converged_ : bool

@@ -84,7 +84,7 @@ def without_data(path: Path, data: bytes) -> bytes:
         rows.extend(repeat(b"", line - at))
         row, at = text[start:end], line + 1
         if DATA.match(row) is None:
-            problem = "no dictionary of data, which the lines above have"
+            problem = "no dictionary of data, unlike the lines above"
             raise bad(path, f"{problem}; write one, or {{}}, on every line", line=line)
         before, _, after = row.partition(b"{")
         weight = _weight(path, "{" + after.decode().strip(), line)
@@ -121,5 +121,5 @@ def _weight(path: Path, text: str, line: int) -> str | None:
         RecursionError,
         OverflowError,
     ):
-        problem = f"{quoted(text)} is no dictionary of plain data with a number as weight"
+        problem = f"{quoted(text)} is not a dictionary of plain data with a number as weight"
         raise bad(path, f"{problem}; correct it", line=line) from None

@@ -20,17 +20,20 @@ def columns(
 ) -> tuple[dict[int, Any], Array] | None:
     """Return columns of names or ids as series of pandas, and others as floats.
 
-    None if the file is small, if pyarrow is not there, or if it refuses: then pandas has its say.
+    All columns of names have the same categories. None if the file is small, if pyarrow is not
+    installed, or if it refuses the file: then pandas reads it.
     """
     if len(body) < LARGE or delimiter is None or object in texts.values():
         return None
     try:
+        import pandas
         import pyarrow
         from pyarrow import csv
     except ImportError:
         return None
-    names = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    types = {k: names if kind == "category" else pyarrow.int64() for k, kind in texts.items()}
+    types = {
+        k: pyarrow.string() if kind == "category" else pyarrow.int64() for k, kind in texts.items()
+    }
     types |= dict.fromkeys(numbers, pyarrow.float64())
     try:
         table = csv.read_csv(
@@ -43,8 +46,14 @@ def columns(
                 null_values=missing,
             ),
         )
-        table = table.unify_dictionaries()
-        found = {k: _series(table.column(str(k)).combine_chunks()) for k in texts}
+        if any(table.column(str(k)).null_count for k in texts):
+            return None
+        found = {
+            k: pandas.Series(table.column(str(k)).to_numpy())
+            for k, kind in texts.items()
+            if kind != "category"
+        }
+        found |= _categories({k: table.column(str(k)) for k in texts if k not in found})
     except (pyarrow.ArrowException, ValueError):
         return None
     values = np.empty((table.num_rows, len(numbers)))
@@ -53,15 +62,22 @@ def columns(
     return found, values
 
 
-def _series(column: Any) -> Any:
+def _categories(columns: dict[int, Any]) -> dict[int, Any]:
+    """Return columns of names as categorical series that share their categories.
+
+    They are encoded as one column, which looks up every name in one table only.
+    """
     import pandas
     import pyarrow
 
-    if column.null_count:
-        raise ValueError
-    if not pyarrow.types.is_dictionary(column.type):
-        return pandas.Series(column.to_numpy())
-    texts = pandas.Index(column.dictionary.to_pylist(), dtype=object)
-    return pandas.Series(
-        pandas.Categorical.from_codes(column.indices.to_numpy(), texts, validate=False)
-    )
+    if not columns:
+        return {}
+    chunks = [chunk for column in columns.values() for chunk in column.chunks]
+    joined = pyarrow.chunked_array(chunks, pyarrow.string()).dictionary_encode().combine_chunks()
+    names = pandas.Index(joined.dictionary.to_pylist(), dtype=object)
+    dtype = pandas.CategoricalDtype(names)
+    codes = joined.indices.to_numpy().reshape(len(columns), -1)
+    return {
+        k: pandas.Series(pandas.Categorical.from_codes(part, dtype=dtype, validate=False))
+        for k, part in zip(columns, codes, strict=True)
+    }

@@ -31,7 +31,7 @@ def read_cluto(path: Path, data: bytes) -> Items:
     while len(rows) > n and not rows[-1].strip():
         rows.pop()
     if len(rows) != n:
-        problem = f"the first line promises {n} rows, but {len(rows)} follow"
+        problem = f"the first line announces {n} rows, but {len(rows)} follow"
         raise bad(path, f"{problem}; correct it or copy the file again", line=1)
     counts = np.array([len(row.split()) for row in rows])
     if len(sizes) == 2:
@@ -52,7 +52,7 @@ def read_cluto(path: Path, data: bytes) -> Items:
 
 def _full(path: Path, rows: list[bytes], counts: Array, m: int) -> Array:
     for row in np.flatnonzero(counts != m):
-        problem = f"{counts[row]} values, but the first line promises {m} columns"
+        problem = f"{counts[row]} values, but the first line announces {m} columns"
         raise bad(path, f"{problem}; give every row as many", line=int(row) + 2)
     return _values(path, rows, counts).reshape(-1, m)
 
@@ -69,9 +69,13 @@ def _sparse(
     if wrong.any():
         k = int(wrong.argmax())
         line = 2 + int(np.searchsorted(np.cumsum(counts), 2 * k, side="right"))
-        raise bad(path, f"{columns[k]:g} is no column: they are 1 to {m}; correct it", line=line)
+        raise bad(
+            path,
+            f"{columns[k]:g} is not a column: they are numbered 1 to {m}; correct it",
+            line=line,
+        )
     if len(columns) != nonzeros:
-        problem = f"the first line promises {nonzeros} nonzeros, but {len(columns)} follow"
+        problem = f"the first line announces {nonzeros} nonzeros, but {len(columns)} follow"
         raise bad(path, f"{problem}; correct it or copy the file again", line=1)
     starts = np.concatenate([[0], np.cumsum(counts // 2)])
     entries = (values[1::2], columns.astype(np.int64) - 1, starts)

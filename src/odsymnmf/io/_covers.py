@@ -16,8 +16,9 @@ def read_cover(path: Name) -> list[list[str]]:
     Parameters
     ----------
     path : path
-        One cluster per line, its names between tabs, else commas or semicolons, else blanks, as
-        in ``clusters.txt``. A name may be on several lines. Lines that begin with # are left out.
+        One cluster per line, its names separated by tabs, else commas or semicolons, else spaces,
+        as in ``clusters.txt``. A name may be on several lines. Lines that begin with # are left
+        out.
 
     Returns
     -------

@@ -1,5 +1,8 @@
 """Edge lists: two names on each line, with or without a weight."""
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
 from odsymnmf.arrays import Array
@@ -39,6 +42,74 @@ def read_edges(
 
 
 def _read(sheet: Sheet, features: bool, symmetrize: str | None, is_sure: bool) -> Items:
+    if features:
+        return _read_features(sheet, is_sure)
+    found = entries(sheet)
+    kind = found.direction
+
+    def line(a: int, b: int) -> int:
+        return found.line_of(sheet, int(np.flatnonzero((found.i == a) & (found.j == b))[0]))
+
+    edges = (found.i, found.j, np.ones(len(found.i)) if found.values is None else found.values)
+    matrix, more = from_list(
+        sheet.path, edges, found.names, symmetrize, line, is_directed=kind == "directed"
+    )
+    return Items(matrix, found.names, "edges", found.notes + more)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The edges of a list as they stand there: i to j, with values unless there is no column."""
+
+    i: Array
+    j: Array
+    names: list[str]
+    values: Array | None
+    notes: list[str]
+    direction: str | None
+    first: int
+
+    def line_of(self, sheet: Sheet, edge: int) -> int:
+        """Return the line of the file on which an edge stands."""
+        return sheet.line_of(self.first + edge)
+
+
+def entries(sheet: Sheet) -> Entries:
+    """Return the edges of a list between items of one kind."""
+    columns = _columns(sheet, features=False)
+    if columns.ids is None:
+        (i, j), names, values = sheet.codes(columns.first, columns.ends, columns.weight)
+    else:
+        (i, j), values = columns.ids
+        _refuse_negative(sheet, i, j, columns.first)
+        i, j, names = compact(i, j)
+    weights = values.ravel() if columns.weight else None
+    return Entries(i, j, names, weights, columns.notes, columns.direction, columns.first)
+
+
+def _read_features(sheet: Sheet, is_sure: bool) -> Items:
+    columns = _columns(sheet, features=True)
+    ends, weight = columns.ends, columns.weight
+    (i,), names, values = sheet.codes(columns.first, ends[:1], weight)
+    (j,), others, _ = sheet.codes(columns.first, ends[1:], [])
+    if not is_sure:
+        _refuse_graph(sheet, ends, names, others)
+    weights = values.ravel() if weight else np.ones(len(i))
+    return _triples(sheet, (i, j, weights), names, others, columns.notes)
+
+
+class Columns(NamedTuple):
+    """Where the names and the weight stand, from which row on, and the ids if all are integers."""
+
+    ends: list[int]
+    weight: list[int]
+    first: int
+    ids: tuple[list[Array], Array] | None
+    direction: str | None
+    notes: list[str]
+
+
+def _columns(sheet: Sheet, features: bool) -> Columns:
     named = edge_columns(sheet.top)
     if named is None:
         _refuse_wrong_width(sheet)
@@ -51,28 +122,7 @@ def _read(sheet: Sheet, features: bool, symmetrize: str | None, is_sure: bool) -
     if named:
         notes = left_out(sheet.top, {*named.ends, *weight, *([named.type] if kind else [])})
     notes += [] if weight else [UNWEIGHTED]
-    if features:
-        (i,), names, values = sheet.codes(first, ends[:1], weight)
-        (j,), columns, _ = sheet.codes(first, ends[1:], [])
-    elif ids is None:
-        (i, j), names, values = sheet.codes(first, ends, weight)
-    else:
-        (i, j), values = ids
-        _refuse_negative(sheet, i, j, first)
-        i, j, names = compact(i, j)
-    weights = values.ravel() if weight else np.ones(len(i))
-    if features:
-        if not is_sure:
-            _refuse_graph(sheet, ends, names, columns)
-        return _triples(sheet, (i, j, weights), names, columns, notes)
-
-    def line(a: int, b: int) -> int:
-        return sheet.line_of(first + int(np.flatnonzero((i == a) & (j == b))[0]))
-
-    matrix, more = from_list(
-        sheet.path, (i, j, weights), names, symmetrize, line, is_directed=kind == "directed"
-    )
-    return Items(matrix, names, "edges", notes + more)
+    return Columns(ends, weight, first, ids, kind, notes)
 
 
 def _refuse_wrong_width(sheet: Sheet) -> None:
@@ -81,8 +131,9 @@ def _refuse_wrong_width(sheet: Sheet) -> None:
         problem = f"{width} fields where the line above has {width - 1}"
         raise sheet.error(1, problem, "give a weight on every line, or on none")
     if width not in (2, 3):
-        fault = f"{width} field{'s' * (width != 1)}, but an edge has two names and perhaps a weight"
-        raise sheet.error(0, fault, "separate them by commas, tabs or blanks")
+        fields = f"{width} field{'s' * (width != 1)}"
+        fault = f"{fields}, but an edge has two names and, optionally, a weight"
+        raise sheet.error(0, fault, "separate them by commas, tabs or spaces")
 
 
 def _ids(
@@ -149,7 +200,7 @@ def _refuse_graph(sheet: Sheet, ends: list[int], items: list[str], columns: list
         a, b = (quoted(sheet.top[k]) for k in ends)
         why = f"its first line says {a} and {b}"
     elif 2 * shared >= min(len(items), len(columns)) and not _has_items(sheet, ends):
-        why = f"{shared} names stand in both columns"
+        why = f"{shared} names are in both columns"
     else:
         return
     raise bad(sheet.path, f"is a graph ({why}), and has no features", NO_GRAPH)

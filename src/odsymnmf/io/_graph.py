@@ -83,7 +83,7 @@ def from_list(
     once = both - matrix.nnz
     if once and symmetrize is None and is_directed:
         pairs = "1 pair is" if once == 1 else f"{once} pairs are"
-        problem = f"its column of types says Directed, and {pairs} linked in one direction only"
+        problem = f"its type column says Directed, and {pairs} linked in one direction only"
         raise bad(path, problem, REMEDY)
     if once and symmetrize is None:
         twice = given.multiply(given.T.tocsr()).tocoo()
@@ -93,7 +93,7 @@ def from_list(
         raise bad(
             path,
             f"{pair} are linked in both directions, but {others} in one only: "
-            "perhaps a directed graph, perhaps one link given twice",
+            "the graph may be directed, or one link may be given twice",
             REMEDY,
             line=line(a, b),
         )

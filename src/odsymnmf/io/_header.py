@@ -64,7 +64,7 @@ def direction(sheet: Sheet, column: int) -> str | None:
     found = {"directed", "undirected"} & {*kinds}
     if len(found) == 2:
         problem = "some edges are Directed and some Undirected"
-        remedy = "write an undirected one as two directed ones, there and back"
+        remedy = "write an undirected edge as two directed ones, one in each direction"
         is_other = np.array([kind == "undirected" for kind in kinds])[frame.cat.codes.to_numpy()]
         raise sheet.error(1 + int(is_other.argmax()), problem, remedy)
     return next(iter(found), None)

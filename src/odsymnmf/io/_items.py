@@ -8,7 +8,7 @@ from odsymnmf.arrays import Array
 
 
 class InputError(ValueError):
-    """A file that cannot be read; the message is one line: file, line, problem, remedy.
+    """Raised for a file that cannot be read; the message is one line: file, line, problem, remedy.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Remedy(NamedTuple):
 
 @dataclass(frozen=True)
 class Items:
-    """Items with their similarities (or features), as they stand in a file.
+    """Items with their similarities (or features), as read from a file.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Items:
     format : str
         The format that was recognised, one of `FORMATS`.
     notes : list of str
-        What the user should be told.
+        Notes for the user: what was assumed, summed or left out.
     truth : ndarray or None
-        The class of each item, from a ``.rclass`` file beside a CLUTO matrix.
+        The class of each item, from a ``.rclass`` file next to a CLUTO matrix.
     features : list of str or None
         The names of the m features, where the file has them.
 

@@ -84,7 +84,7 @@ def _refuse_bad_header(path: Path, data: bytes) -> tuple[str, int, int]:
         raise bad(path, f"{problem}; write general there, or correct the sizes", line=line)
     refuse_promise(path, rows, columns, len(data))
     if entries * least > room + rows * least:
-        promise = f"the header promises {entries} entries, but only {room} bytes follow"
+        promise = f"the header announces {entries} entries, but only {room} bytes follow"
         raise bad(path, f"{promise}; copy the file again", line=line)
     return layout, start, line
 

@@ -58,7 +58,7 @@ def _parsed(path: Path, parser: str, text: str, **options: Any) -> Any:
             deep = isinstance(error, RecursionError)
             problem = "nested too deeply" if deep else reason(error)
             remedy = "correct it, or save the graph again"
-            raise bad(path, f"is no sound graph ({problem}); {remedy}", line=line) from None
+            raise bad(path, f"is not a valid graph ({problem}); {remedy}", line=line) from None
 
 
 def _refuse_bad_xml(path: Path, text: bytes) -> None:

@@ -67,7 +67,7 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
     members = _members(path, data)
     if "format" not in members or "shape" not in members:
         raise bad(
-            path, "is no sparse matrix; save it with scipy.sparse.save_npz, a spreadsheet as CSV"
+            path, "is not a sparse matrix; save it with scipy.sparse.save_npz, a spreadsheet as CSV"
         )
     arrays = {name: _array(path, member, name) for name, member in members.items()}
     wanted = dict.fromkeys(INDICES, ("iu", "integers")) | {"format": ("SU", "text")}
@@ -76,7 +76,7 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
         if arrays[name].dtype.kind not in kinds:
             raise bad(path, f"{name} holds {arrays[name].dtype}, not {what}; save it again")
     if arrays["shape"].shape != (2,):
-        raise bad(path, "is no matrix: its shape has not two numbers; save it again")
+        raise bad(path, "is not a matrix: its shape does not have two numbers; save it again")
     rows, columns = arrays["shape"].tolist()
     refuse_promise(path, rows, columns, len(data))
     try:
@@ -90,7 +90,7 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
                 raise ValueError("indptr must not decrease")
         return sparse.csr_array(matrix)
     except MATRIX_ERRORS as error:
-        raise bad(path, f"is no sound sparse matrix ({reason(error)}); save it again") from None
+        raise bad(path, f"is not a valid sparse matrix ({reason(error)}); save it again") from None
 
 
 def _assembled(arrays: dict[str, Array], shape: tuple[int, int]) -> Any:
@@ -115,15 +115,19 @@ def _members(path: Path, data: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             if sum(info.file_size for info in infos) > unpacked_limit(len(data)):
-                problem = "unpacks to far more than its size, as a zip bomb does"
+                problem = "decompresses to far more than its size, as a zip bomb does"
                 raise bad(path, f"{problem}; save it without compression")
             if any(info.compress_type not in PACKED for info in infos):
-                raise bad(path, "is packed in an unusual way; save it with scipy.sparse.save_npz")
+                raise bad(
+                    path, "is compressed in an unusual way; save it with scipy.sparse.save_npz"
+                )
             return {info.filename.removesuffix(".npy"): _member(archive, info) for info in infos}
     except ZIP_ERRORS as error:
         if isinstance(error, InputError):
             raise
-        raise bad(path, f"is no sound .npz file ({reason(error)}); copy or save it again") from None
+        raise bad(
+            path, f"is not a valid .npz file ({reason(error)}); copy or save it again"
+        ) from None
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -140,7 +144,7 @@ def _array(path: Path, data: bytes, name: str) -> Array:
     try:
         shape, is_fortran, dtype, start = _header(data)
     except HEADER_ERRORS as error:
-        problem = f"{name} has no sound .npy header ({reason(error)})"
+        problem = f"{name} has no valid .npy header ({reason(error)})"
         raise bad(path, f"{problem}; save it again") from None
     if dtype.hasobject:
         raise bad(path, "holds Python objects, which are not read for safety; save numbers")
@@ -148,7 +152,7 @@ def _array(path: Path, data: bytes, name: str) -> Array:
         raise bad(path, f"{name} holds values of type {dtype}, of no size; save numbers")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - start
     if min(shape, default=0) < 0 or promised > there:
-        raise bad(path, f"its header promises {promised} bytes, but {there} follow; copy it again")
+        raise bad(path, f"its header announces {promised} bytes, but {there} follow; copy it again")
     try:
         return np.ndarray(shape, dtype, data, start, order="F" if is_fortran else "C")
     except (ValueError, TypeError) as error:

@@ -88,7 +88,11 @@ def _vertex(path: Path, word: str, n: int, line: int) -> int:
     """Return the place of a vertex; they are numbered from 1."""
     is_number = word.isascii() and word.isdecimal() and len(word) < 19
     if not is_number or not 1 <= int(word) <= n:
-        raise bad(path, f"{quoted(word)} is no vertex: they are 1 to {n}; correct it", line=line)
+        raise bad(
+            path,
+            f"{quoted(word)} is not a vertex: they are numbered 1 to {n}; correct it",
+            line=line,
+        )
     return int(word) - 1
 
 

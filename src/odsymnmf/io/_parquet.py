@@ -55,12 +55,12 @@ def _table(path: Path, data: bytes) -> tuple[Any, list[str]]:
         for batch in file.iter_batches(ROWS, columns=top, use_threads=False):
             batches.append(batch)
             if sum(map(len, batches)) > rows or sum(b.nbytes for b in batches) > 2**31:
-                raise pyarrow.ArrowInvalid("more rows than it promises")
+                raise pyarrow.ArrowInvalid("more rows than it announces")
         return pyarrow.Table.from_batches(batches, pyarrow.schema(flat)), top
     except InputError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        problem = f"is no sound parquet file ({reason(error)})"
+        problem = f"is not a valid parquet file ({reason(error)})"
         raise bad(path, problem, "save it again with DataFrame.to_parquet") from None
 
 

@@ -92,16 +92,17 @@ def read(
     Parameters
     ----------
     path : path
-        A file, packed with gzip or not (then it may unpack to 100 times its size, or 64 MiB).
+        A file, compressed with gzip or not (a compressed file may expand to 100 times its size, or
+        to 64 MiB).
     format : str, optional
-        One of `FORMATS`, if it is not recognised rightly.
+        One of `FORMATS`; by default, it is recognised.
     features : bool, optional
-        Read items x features instead, of any shape. A list then says item, feature, value; if it
-        looks like a graph (source and target above it, or many names in both columns), it is
+        Read items x features instead, of any shape. An edge list then holds item, feature, value;
+        if it looks like a graph (source and target above it, or many names in both columns), it is
         refused unless ``format`` is "edges".
     symmetrize : {"max", "mean", "sum"}, optional
         How to make a directed graph or an asymmetric matrix symmetric, entry by entry, from A and
-        A^T; what is not given counts as 0. What is symmetric already stays as it is.
+        A^T; missing entries count as 0. Symmetric input is not changed.
 
     Returns
     -------
@@ -112,19 +113,17 @@ def read(
     InputError
         If the file cannot be read; the message says where and why, and what to do about it.
 
-    Notes
-    -----
-    An edge list in which every pair stands once is undirected, and so is one in which every pair
-    stands in both directions with equal weights. Any other is directed, as is one with a column
-    "type" that says Directed, and refused without ``symmetrize``. Edges given more than once are
-    summed. Self-loops and the diagonal are left out. Ids that are all integers must not be
-    negative; items then are sorted by id, while names keep the order in which they appear. Lines
-    that begin with # or % are comments; an edge may end with a dictionary of data, as networkx
-    writes it, in which only the weight is read. A cell of a table of similarities that is empty
-    (or NA), and a weight of nan, mean an unknown pair: it is NaN in the matrix, both ways, and a
-    note says how many there are. Where only one of two directions is unknown, the other stands for
-    both. In features nothing may be missing. Names with blanks or delimiters in them stand in
-    double quotes, and are kept as they are there.
+    Notes ----- An edge list in which every pair occurs once is undirected, and so is one in which
+    every pair occurs in both directions with equal weights. Any other is directed, as is one with a
+    column "type" that says Directed, and refused without ``symmetrize``. Edges given more than once
+    are summed. Self-loops and the diagonal are left out. If all ids are integers, they must not be
+    negative, and items are sorted by id; names keep the order in which they appear. Lines that
+    begin with # or % are comments; an edge may end with a dictionary of data, as networkx writes
+    it, in which only the weight is read. A cell of a table of similarities that is empty (or NA),
+    and a weight of nan, mark an unknown pair: it is NaN in the matrix, in both directions, and a
+    note says how many there are. Where only one of the two directions is unknown, the other is used
+    for both. Features must be complete. Names that contain spaces or delimiters must be in double
+    quotes.
 
     Examples
     --------
@@ -141,13 +140,13 @@ def read(
            [0.5, 0. , 0.2],
            [0. , 0.2, 0. ]])
     >>> items.notes
-    ['the diagonal is never looked at: its values are left out']
+    ['the diagonal is ignored: its values are left out']
     """
     path = Path(path)
     _refuse_unknown("format", format, FORMATS)
     _refuse_unknown("symmetrize", symmetrize, SYMMETRIZE)
     data = load(path)
-    chosen = format or _recognised(path, data)
+    chosen = format or recognised(path, data)
     if chosen in GRAPHS:
         if features:
             raise bad(path, "is a graph, and has no features", NO_FEATURES)
@@ -184,10 +183,15 @@ def _rows_of_text(
 def _matrix(path: Path, data: bytes, format: str) -> Items:
     if format == "cluto":
         return read_cluto(path, data)
+    matrix, notes = matrix_of(path, data, format)
+    return Items(matrix, [], format, notes)
+
+
+def matrix_of(path: Path, data: bytes, format: str) -> tuple[Any, list[str]]:
+    """Return the matrix of a file of mtx, npy or npz as it stands there, and what to tell."""
     if format == "mtx":
-        matrix, notes = read_mtx(path, data)
-        return Items(matrix, [], format, notes)
-    return Items((read_npy if format == "npy" else read_npz)(path, data), [], format, [])
+        return read_mtx(path, data)
+    return (read_npy if format == "npy" else read_npz)(path, data), []
 
 
 def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -> Items:
@@ -203,7 +207,7 @@ def _settled(path: Path, items: Items, features: bool, symmetrize: str | None) -
     return replace(items, matrix=matrix, names=names, notes=items.notes + more, features=None)
 
 
-def _recognised(path: Path, data: bytes) -> str | None:
+def recognised(path: Path, data: bytes) -> str | None:
     """Return the format by how the file begins, then by its name; None for a list or table."""
     for start, format in SIGNATURES.items():
         if re.match(start, data):

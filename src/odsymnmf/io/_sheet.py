@@ -44,6 +44,9 @@ LONGEST_NAME = 1000
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}|-0", re.ASCII)
 LARGEST_ID = 10**18
 GIVE = "give a number there, or leave the column out"
+# A cell of so many words is a text.
+SENTENCE = 4
+TEXTS = Remedy("texts are read by io.read_texts", "to cluster texts, use --text")
 
 
 class DoubtError(Exception):
@@ -94,7 +97,7 @@ class Sheet:
                 width = len(row)
             if len(row) != width:
                 problem = f"{len(row)} fields where the lines above have {width}"
-                remedy = "give every line the same number, and put names with blanks in quotes"
+                remedy = "give every line the same number, and put names with spaces in quotes"
                 raise bad(self.path, problem, remedy, line=line)
             yield row, line
 
@@ -227,14 +230,21 @@ class Sheet:
         """
         columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
         index: dict[str, int] = {}
-        parts = []
+        parts: list[tuple[Array, Array]] = []
+        before: Any = None
         for series in columns.values():
-            codes, texts = series.cat.codes.to_numpy(), self._bare(first, series)
-            parts.append((codes, np.array([index.setdefault(text, len(index)) for text in texts])))
+            codes, categories = series.cat.codes.to_numpy(), series.cat.categories
+            if before is not None and categories is before:  # looked at already
+                numbers = parts[-1][1]
+            else:
+                texts = self._bare(first, series)
+                numbers = np.array([index.setdefault(text, len(index)) for text in texts])
+            before = categories
+            parts.append((codes, numbers))
         at = np.full(len(index), np.iinfo(np.int64).max)
         for k, (codes, numbers) in enumerate(parts):
-            row = np.empty(len(numbers), dtype=np.int64)
-            # Backwards, because of several writers the last is kept.
+            # A name may occur in another column only. Backwards, because the last write is kept.
+            row = np.full(len(numbers), LARGEST_ID)
             row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
             np.minimum.at(at, numbers, row * len(parts) + k)
         order = np.argsort(at)
@@ -343,7 +353,10 @@ class Sheet:
         value = float("nan") if may_miss and cell in MISSING else number(cell)
         if value is None:
             is_comma = number(cell.replace(",", ".")) is not None
-            remedy = "write numbers with a decimal point" if is_comma else remedy
+            if is_comma:
+                remedy = "write numbers with a decimal point"
+            elif len(cell.split()) >= SENTENCE:
+                remedy = TEXTS
             raise bad(self.path, f"{quoted(cell)} is not a number", remedy, line=line)
         return value
 

@@ -34,7 +34,7 @@ def load(path: Path, *, may_be_empty: bool = False, folder: str | Remedy = FOLDE
     except PermissionError:
         raise bad(path, "may not be read; ask its owner for permission (chmod +r)") from None
     except ValueError as error:  # a path with a zero byte in it
-        raise bad(path, f"is no path: {error}; check the spelling") from None
+        raise bad(path, f"is not a valid path: {error}; check the spelling") from None
     except OSError as error:
         raise bad(path, f"cannot be read: {error.strerror}; copy it and try again") from None
     if stat.S_ISDIR(mode):
@@ -61,12 +61,12 @@ def _unpack(path: Path, packed: bytes) -> bytes:
     except EOFError:
         raise bad(path, "the gzip file ends too early; copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise bad(path, f"is not a sound gzip file ({reason(error)}); copy it again") from None
+        raise bad(path, f"is not a valid gzip file ({reason(error)}); copy it again") from None
     if len(data) > limit:
         raise bad(
             path,
-            f"unpacks to more than {UNPACK_RATIO} times its size, as a gzip bomb does; "
-            "if you trust it, unpack it with gunzip first",
+            f"decompresses to more than {UNPACK_RATIO} times its size, as a gzip bomb does; "
+            "if you trust it, decompress it with gunzip first",
         )
     return data
 
@@ -76,7 +76,7 @@ def refuse_promise(path: Path, rows: int, columns: int, size: int) -> None:
     if max(rows, columns) > max(ITEMS_ANYWAY, size):
         raise bad(
             path,
-            f"promises {rows} x {columns} entries in a file of {size} bytes; "
+            f"announces {rows} x {columns} entries in a file of {size} bytes; "
             "is the header right, and the file complete?",
         )
 

@@ -56,7 +56,7 @@ def similarities(
     notes = []
     diagonal = matrix.diagonal()
     if np.count_nonzero(diagonal[~np.isnan(diagonal)]):
-        notes.append("the diagonal is never looked at: its values are left out")
+        notes.append("the diagonal is ignored: its values are left out")
     matrix = without_diagonal(matrix)
     refuse_infinite(path, matrix, names, line)
     matrix, unknown = _known(matrix)
@@ -132,7 +132,7 @@ def with_unknown(
     if 2 * count == n * (n - 1):
         raise bad(path, "no pair has a known value; give at least one")
     pairs = "1 pair is" if count == 1 else f"{count} pairs are"
-    return matrix, [*notes, f"{pairs} unknown: no value is given"]
+    return matrix, [*notes, f"{pairs} unknown (no value given)"]
 
 
 def tell_unknown(path: Path, matrix: Any, notes: list[str]) -> tuple[Any, list[str]]:

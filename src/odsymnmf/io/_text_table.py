@@ -83,7 +83,7 @@ def _of_csv(path: Path, text: bytes) -> dict[str, list[str]]:
         except (ValueError, Warning) as error:
             found = re.search(r"(?:line|at row) (\d+)", str(error))
             line = int(found[1]) if found else None
-            problem = f"is no sound table ({reason(error)})"
+            problem = f"is not a valid table ({reason(error)})"
             raise bad(path, problem, SAVE, line=line) from None
     if not len(frame):
         raise bad(path, "a header, but no texts below it; give at least one")
@@ -113,9 +113,9 @@ def _object(path: Path, row: bytes, line: int) -> dict[str, Any]:
         found = json.loads(row)
         if isinstance(found, dict):
             return found
-        problem = "no object, but in JSON lines every line is one"
+        problem = "not an object, but in JSON lines every line is one"
     except (ValueError, RecursionError) as error:
-        problem = f"is no sound JSON ({reason(error)})"
+        problem = f"is not valid JSON ({reason(error)})"
     raise bad(path, problem, 'write {"text": "..."} on every line', line=line)
 
 

@@ -21,7 +21,7 @@ def read_texts(
 ) -> tuple[list[str], list[str]]:
     """Read texts: a folder, a list of text files, a column of a table, or lines.
 
-    All are UTF-8, packed with gzip or not.
+    All are UTF-8, compressed with gzip or not.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def read_labels(path: Name) -> dict[str, str]:
     ----------
     path : path
         A table of two columns, name and cluster; or of three with a header, as ``labels.csv`` has
-        them (name, cluster, strength). Comma, semicolon, tab or blanks between them.
+        them (name, cluster, strength). Separated by comma, semicolon, tab or spaces.
 
     Returns
     -------
     dict
-        Name to cluster, both as they stand in the file.
+        Name to cluster, both as written in the file.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def read_labels(path: Name) -> dict[str, str]:
         if not name or not cluster:
             raise bad(path, "a name or cluster is missing; fill it in", line=line)
         if name in labels:
-            problem = f"{quoted(name)} is named a second time; keep one line for it"
+            problem = f"{quoted(name)} occurs a second time; keep one line for it"
             raise bad(path, problem, line=line)
         labels[name] = cluster
     if not labels:

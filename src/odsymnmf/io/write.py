@@ -1,4 +1,4 @@
-"""Write files and folders so that they are complete or not there at all."""
+"""Write folders so that they are complete or not there at all."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from odsymnmf.io import _spare
 
-__all__ = ["check_place", "complete_file", "complete_folder", "put_back"]
+__all__ = ["check_place", "complete_folder", "put_back"]
 
 
 def check_place(target: Path) -> None:
@@ -26,7 +26,7 @@ def check_place(target: Path) -> None:
     Raises
     ------
     OSError
-        With one line that says what is in the way.
+        With one line that names the problem.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def check_place(target: Path) -> None:
 
 @contextmanager
 def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
-    """Give a new folder to write to, which becomes `target` when the block has ended well.
+    """Provide a new folder to write to, which becomes `target` when the block ends without error.
 
     If the block fails, or the disk is full, nothing is left behind and what `target` held before
     is still there: at every moment, even if the power fails, either all of the old or all of the
@@ -65,7 +65,7 @@ def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
     Yields
     ------
     Path
-        Where to write: an empty folder beside the final one.
+        Where to write: an empty folder next to the final one.
 
     Examples
     --------
@@ -73,12 +73,11 @@ def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
     >>> from pathlib import Path
     >>> from odsymnmf.io.write import complete_folder
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     with complete_folder(Path(home, "run"), lambda: None) as new:
-    ...         _ = (new / "labels.csv").write_text("name,cluster")
-    ...         Path(home, "run").exists()
-    ...     [path.name for path in Path(home, "run").iterdir()]
-    False
-    ['labels.csv']
+    ...     target = Path(home, "results")
+    ...     with complete_folder(target, lambda: None) as new:
+    ...         _ = (new / "a.txt").write_text("all of it")
+    ...     (target / "a.txt").read_text()
+    'all of it'
     """
     made = [p for p in target.parents if not p.exists()]
     new = target.parent / _spare_name()
@@ -104,59 +103,6 @@ def complete_folder(target: Path, refuse: Callable[[], None]) -> Iterator[Path]:
         raise
     with _uninterrupted():  # or the caller would take it for unwritten
         _to_disk(target.parent)
-
-
-@contextmanager
-def complete_file(file: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a new name to write to, which becomes `file` when the block has ended well.
-
-    Parameters
-    ----------
-    file : path
-        Must not exist yet. Missing parents are made.
-    force : bool
-        It may exist, and is replaced once the new one is complete.
-
-    Yields
-    ------
-    Path
-        Where to write: a file beside the final one, with the same suffix.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from odsymnmf.io.write import complete_file
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     with complete_file(Path(home, "picture.svg")) as new:
-    ...         _ = new.write_text("<svg/>")
-    ...     [path.name for path in Path(home).iterdir()]
-    ['picture.svg']
-    """
-    target = Path(os.path.realpath(file))
-    if target.exists() and not target.is_file():
-        raise FileExistsError(f"{target} is not a file; choose another name")
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists already; --force replaces it")
-    made = [p for p in target.parents if not p.exists()]
-    new = target.parent / (_spare_name() + target.suffix)
-    try:
-        if made:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        _spare.tidy(target.parent)
-        with _spare.claimed(new, folder=False):
-            yield new
-            _to_disk(new)
-            os.replace(new, target)
-    except BaseException as error:
-        with _uninterrupted():
-            with suppress(OSError):
-                new.unlink()
-            for parent in made:
-                _remove_if_empty(parent)
-        if isinstance(error, OSError):
-            raise _cannot_write(target, error) from error
-        raise
 
 
 def put_back(folder: Path) -> None:

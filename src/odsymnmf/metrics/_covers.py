@@ -24,9 +24,9 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
     r"""Normalised mutual information of two covers, I(X : Y) / max(H(X), H(Y)).
 
     I(X : Y) = (H(X) - H(X|Y) + H(Y) - H(Y|X)) / 2. H(X) adds up the entropies of the sets, each
-    taken as a random variable that says whether an item is in it. H(X|Y) adds up, for every set
-    of X, what is left of its entropy given the set of Y that tells most about it; a set that
-    would rather tell by its complement does not count.
+    taken as a random variable that says whether an item is in it. H(X|Y) adds up, for every set of
+    X, what is left of its entropy given the set of Y that is most informative about it; a set that
+    is informative only through its complement does not count.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
 
     Notes
     -----
-    The time is the sum of the squared sizes of the sets: pairs must be counted.
+    The cost is the sum of the squared sizes of the sets, because pairs are counted.
 
     References
     ----------
@@ -204,7 +204,7 @@ def _as_sets(name: str, cover: Cover) -> list[Array]:
         if array.size:
             sets.append(np.unique(array))
     if not sets:
-        raise ValueError(f"{name} has no set with an item in it; there is nothing to compare")
+        raise ValueError(f"{name} has only empty sets; there is nothing to compare")
     if len({array.dtype.kind == "U" for array in sets}) > 1:
         raise ValueError(f"{name} names some items by number and some by text; name them alike")
     return sets

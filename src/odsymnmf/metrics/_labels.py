@@ -57,15 +57,15 @@ def membership_accuracy(H: ArrayLike, H_true: ArrayLike) -> float:
 
 
 def label_accuracy(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> float:
-    """Share of items labelled right, max_m #{i : m(labels_i) = truth_i} / n.
+    """Share of correctly labelled items, max_m #{i : m(labels_i) = truth_i} / n.
 
     The maximum runs over the one-to-one matchings m of clusters with classes. There may be more
-    clusters than classes, or fewer; the items of a cluster or class left over are not right.
+    clusters than classes, or fewer; the items of an unmatched cluster or class count as wrong.
 
     Parameters
     ----------
     labels : sequence of length n
-        The cluster of each item. -1 means unassigned and is never right.
+        The cluster of each item. -1 means unassigned and always counts as wrong.
     truth : sequence of length n
         The class of each item: integers, strings or anything hashable. Items of class -1
         (unknown) are left out, n then counts the others.

@@ -48,7 +48,7 @@ def _curve(history: Array, restarts: Sequence[int]) -> str:
     label = f"Objective: {history[0]:.4g} at the start" + (
         f", {history[-1]:.4g} {_when(steps, marked)}." if steps else "."
     )
-    name = "sweeps and restarts" if marked else "sweeps"
+    name = "iterations and restarts" if marked else "iterations"
     return frame.drawing(name, label, f'<polyline points="{line}"/>{dots}{rings}')
 
 
@@ -56,6 +56,6 @@ def _when(k: int, restarts: Sequence[int]) -> str:
     if not k:
         return "at the start"
     before = sum(m <= k for m in restarts)
-    return f"after {count(k - before, 'sweep')}" + (
+    return f"after {count(k - before, 'iteration')}" + (
         f" and {count(before, 'restart')}" if before else ""
     )

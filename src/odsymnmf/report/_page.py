@@ -56,7 +56,7 @@ def page(
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
     history : array-like
-        The objective at the start, after every sweep and after every accepted column restart.
+        The objective at the start, after every iteration and after every accepted column restart.
     names : sequence of n names, or None
         None: the items go by their numbers.
     title : str

@@ -88,17 +88,17 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
     folder : path
         Must not exist yet, or be empty.
     force : bool
-        It may be a run of ours, which is to be replaced.
+        Whether an existing run is to be replaced.
 
     Returns
     -------
     Path
-        The folder, with links followed.
+        The folder, with symbolic links resolved.
 
     Raises
     ------
     OSError
-        With one line that says what is in the way.
+        With one line that names the problem.
 
     Examples
     --------
@@ -116,19 +116,19 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
 
 @contextmanager
 def new_run(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a new folder to write a run to, which becomes `folder` when the block has ended well.
+    """Provide a new folder to write a run to, which becomes `folder` if the block succeeds.
 
     Parameters
     ----------
     folder : path
         Must not exist yet, or be empty. Missing parents are made.
     force : bool
-        It may be a run of ours, which is replaced once the new one is complete.
+        Replace an existing run once the new one is complete.
 
     Yields
     ------
     Path
-        Where to write: an empty folder beside the final one.
+        Where to write: an empty folder next to the final one.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def _refuse_loss(target: Path, force: bool) -> None:
     strangers = sorted(set(os.listdir(target)) - RUN_FILES)
     if is_run(target):
         if not force:
-            raise FileExistsError(f"{target} holds a run already; --force replaces it")
+            raise FileExistsError(f"{target} already holds a run; use --force to replace it")
         if strangers:
             raise FileExistsError(
                 f"{target} holds {strangers[0]!r}, which is no part of a run and would be lost; "

@@ -226,6 +226,6 @@ def _complete(folder: Path, name: str) -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise ValueError(
-            f"the run in {folder} is damaged: {name} is missing or not as it was written; "
+            f"the run in {folder} is damaged: {name} is missing or was changed; "
             "run odsymnmf cluster again"
         ) from error

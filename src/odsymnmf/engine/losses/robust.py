@@ -31,7 +31,7 @@ class RobustSums(BothSums):
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, and of the losses with it."""
         super().column_changed(H, j, items)
-        self.mix[1:3] = self.loss.both(H)
+        self.course[1:3] = self.loss.both(H)
 
     def save(self, items: Array) -> Any:
         """Return what changes of the items' rows can change."""
