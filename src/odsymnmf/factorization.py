@@ -18,12 +18,12 @@ from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run, Status
-from odsymnmf.engine.scale import Scale
+from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.engine.starts import given, of_sets, start
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
-from odsymnmf.inputs import similarities, weights_for
+from odsymnmf.inputs import is_dask, is_elsewhere, similarities, weights_for
 from odsymnmf.options import bound, number, threads, whole_number
 from odsymnmf.problem import Similarity, Sparse, as_similarity, fingerprint
 from odsymnmf.random_state import RandomState, as_random
@@ -32,9 +32,6 @@ from odsymnmf.signals import held
 LossName = Literal["l2", "l1", "mixed", "robust"]
 Memberships = Literal["auto", "sparse", "full"]
 
-# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
-# that runs away, and in the end takes all digits of its partners with it.
-LARGEST = 1e4
 SQUARED = Scales(0.0, 1.0)
 # The kind of file that results are saved in.
 MODEL = "model"
@@ -297,7 +294,44 @@ def factorize(
     >>> f.objective
     0.0
     """
+    given_names = None
+    if is_dask(A):
+        from odsymnmf import distributed
+
+        given_names, client = getattr(A, "names", None), distributed.current_client()
+        if client is not None:
+            A = distributed.looked_at(client, A)
+        else:
+            A, n_jobs = distributed.gathered(A), -1 if n_jobs is None else n_jobs
+    if is_elsewhere(A):
+        from odsymnmf.distributed.fit import fit as fit_elsewhere
+
+        outcome = fit_elsewhere(
+            A,
+            r,
+            loss=loss,
+            l1_ratio=l1_ratio,
+            init=init,
+            diagonal=diagonal,
+            weights=weights,
+            zero_weight=zero_weight,
+            max_iter=max_iter,
+            tol=tol,
+            upper=upper,
+            restarts=restarts,
+            memberships=memberships,
+            random_state=random_state,
+            callback=callback,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+        )
+        if outcome.status == "max_iter" and max_iter > 0:
+            warn_unconverged(tol, max_iter, stacklevel=2)
+        if outcome.status == "interrupted":
+            warn_interrupted(outcome.n_iter, stacklevel=2)
+        return Factorization(*outcome, given_names)
     A, names = similarities(A)
+    names = given_names or names
     similarity = as_similarity(A, weights_for(weights, names), zero_weight)
     columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
     max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
@@ -322,7 +356,7 @@ def factorize(
     require_memory(similarity, r, init)
     scale = Scale.of(similarity)
     scaled = scale.similarity(similarity)
-    limit = _within_reason(scaled, float(scale.down(bound(upper))), diagonal)
+    limit = within_reason(scaled, float(scale.down(bound(upper))), diagonal)
     measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
     rounds = measure.restarts if restarts is None else whole_number("restarts", restarts, 0)
     if isinstance(init, str) and init == "auto":
@@ -454,7 +488,7 @@ def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float
     """
     if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
         upper = float(np.sqrt(A.largest))
-    return _within_reason(A, bound(upper), "ignore")
+    return within_reason(A, bound(upper), "ignore")
 
 
 class InterruptedWarning(UserWarning):
@@ -497,11 +531,3 @@ def _refuse_with_sparse(A: Similarity, restarts: Any, checkpoint: Any) -> None:
             f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
             'divide A by it, or use memberships="full".'
         )
-
-
-def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
-    """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
-    if diagonal == "ignore" and A.largest > 0:
-        upper = min(upper, LARGEST * float(np.sqrt(A.largest)))
-    # In the precision of H, or entries at the bound would look as if they could still grow.
-    return float(A.dtype.type(upper))
