@@ -9,5 +9,6 @@ that of ``n_jobs`` on one machine.
 
 from odsymnmf.distributed.blocks import RowBlocks
 from odsymnmf.distributed.door import current_client, gathered, looked_at
+from odsymnmf.distributed.edges import from_edges
 
-__all__ = ["RowBlocks", "current_client", "gathered", "looked_at"]
+__all__ = ["RowBlocks", "current_client", "from_edges", "gathered", "looked_at"]

@@ -1,6 +1,8 @@
 """Similarities whose rows are on other machines, behind the protocol that a fit asks for."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +19,7 @@ from odsymnmf.engine.losses.measures import pair_products
 from odsymnmf.engine.losses.protocol import Pass
 from odsymnmf.problem import pair_squares
 from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY
+from odsymnmf.problem.rounds import tiles
 from odsymnmf.problem.weights import ORDINARY
 
 # How many sums of columns are added up by one task.
@@ -132,26 +135,36 @@ class Elsewhere:
         """Return f_p(H)."""
         if self.blocks.m:
             return self._documents_error(H)
-        parts = [float(np.sum(part)) for part in self.crew.errors(H, power)]
-        if not self.seen.sparse or power == 1:
-            value = sum(parts) + (pair_products(H) if power == 1 else 0.0)
-            return max(0.0, value)
-        everywhere = pair_squares(H)
-        value, terms = everywhere + parts[0] - parts[1], everywhere + parts[0]
+        *parts, listed = (float(np.sum(part)) for part in self.crew.errors(H, power))
+        if power == 1:
+            return max(0.0, pair_products(H) + parts[0] + listed)
+        if not self.seen.sparse:
+            return max(0.0, parts[0] + listed)
+        everywhere, (stored, squares) = pair_squares(H), parts
+        value, terms = everywhere + stored - squares, everywhere + stored
         if value < LITTLE * terms and float(self.n) ** 2 * H.shape[1] <= TOO_MANY:
             value = float(np.sum(self.crew.errors(H, power, "pairwise")[0]))
-        return max(0.0, max(0.0, value) + sum(parts[2:]))
+        return max(0.0, max(0.0, value) + listed)
+
+    def explained(self, H: Array) -> tuple[float, float]:
+        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
+        H64 = H.astype(np.float64, copy=False)
+        inner = float(np.einsum("ij,ij->", H64, self.product(H), dtype=np.float64))
+        squares = pair_squares(H64)
+        if self.seen.unknown:
+            squares += float(np.sum(self.crew.errors(H, 2, "listed")[0]))
+        return inner, squares
 
     def _documents_error(self, H: Array) -> float:
         H64 = H.astype(np.float64, copy=False)
         inner = float(np.einsum("ij,ij->", H64, self.product(H64)))
         return max(0.0, self.energy - 2.0 * inner + pair_squares(H64))
 
-    def load(self, tiles: list[slice]) -> Crew:
+    def load(self, cut: list[slice]) -> Crew:
         """Have the rows loaded where they will stay."""
-        problem = Problem(self.n, self.blocks.m, self.dtype, tiles)
+        problem = Problem(self.n, self.blocks.m, self.dtype, cut)
         work = 8.0 + self.seen.counts
-        load = np.array([float(work[tile].sum()) for tile in tiles])
+        load = np.array([float(work[tile].sum()) for tile in cut])
         diagonal = self.seen.diagonal.astype(np.float64)
         if self.blocks.roots is not None:
             diagonal *= self.blocks.roots**2
@@ -161,10 +174,22 @@ class Elsewhere:
         )
         return self._loaded
 
+    @contextmanager
+    def loaded_for(self, r: int) -> Iterator[None]:
+        """Have the rows loaded for a while, and made ready to be loaded again."""
+        held = self.held
+        try:
+            self.load(tiles(self.n, r, self.entries))
+            yield
+        finally:
+            self.close()
+            self.held = held
+
     def close(self) -> None:
         """Let go of what was loaded."""
         if self._loaded is not None:
             self._loaded.close()
+            self._loaded = None
 
     def scaled_by(self, roots: Array) -> "Elsewhere":
         """Return the similarities s_i A_ij s_j, to be loaded."""

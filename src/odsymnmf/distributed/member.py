@@ -23,6 +23,7 @@ from odsymnmf.engine.losses.measures import listed_errors, stored_errors
 from odsymnmf.engine.team import Team
 from odsymnmf.problem import Dense, Sparse, weighted_product
 from odsymnmf.problem.blocking import cleared, row_squares
+from odsymnmf.problem.closed_forms import listed_squares, pairwise_errors
 
 # The members of this process by name, so that tasks can hand them their pieces.
 _MEMBERS: dict[str, "Member"] = {}
@@ -264,17 +265,19 @@ class Member:
             found.append(self.pairwise(H))
         if A.weights.exceptions is not None:
             found.append(listed_errors(A, items, H, power))
+        else:  # others may have some
+            found.append(np.zeros(len(items)))
         return found
 
     def pairwise(self, H: Array | None) -> Array:
         """Return sum_j (A_ij - h_i . h_j)^2 of the own items, pair by pair."""
-        H64 = (self.H if H is None else H).astype(np.float64, copy=False)
-        found = [np.empty(0)]
-        for tile in self.own:
-            for some in self._short(self.problem.tiles[tile]):
-                residual = self.A.full_rows(some) - cleared(H64[some] @ H64.T, some)
-                found.append(np.einsum("ij,ij->i", residual, residual))
-        return np.concatenate(found)
+        return pairwise_errors(self.A, self.items, self.H if H is None else H)
+
+    def listed(self, H: Array | None) -> Array:
+        """Return sum_j v_ij (h_i . h_j)^2 of the own items, over the unknown pairs."""
+        if self.A.weights.pattern is None:
+            return np.zeros(len(self.items))
+        return listed_squares(self.A, self.items, self.H if H is None else H)
 
     def words(self) -> Array:
         """Return the rows of X^T H of the own words, H as held."""

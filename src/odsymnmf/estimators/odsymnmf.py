@@ -41,7 +41,7 @@ from odsymnmf.factorization import (
     warn_interrupted,
     warn_unconverged,
 )
-from odsymnmf.inputs import weights_for
+from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, progress, with_callbacks
 from odsymnmf.options import bound, threads, whole_number
@@ -284,7 +284,23 @@ class ODSymNMF(
         self
         """
         self._check_options()
+        self._threads = self.n_jobs
+        if is_dask(X):
+            from odsymnmf import distributed
+
+            client = distributed.current_client()
+            if client is not None:
+                from odsymnmf.estimators.elsewhere import fit_elsewhere
+
+                fit_elsewhere(self, client, X, weights)
+                return self
+            given_names = getattr(X, "names", None)
+            X = distributed.gathered(X)
+            self._threads = -1 if self.n_jobs is None else self.n_jobs
+        else:
+            given_names = None
         X, names = self._named(X)
+        names = given_names or names
         X = self._validated(X, reset=True)
         self._affinities = Affinities(self, X, weights_for(weights, names))
         raw, seen = self._affinities.similarity, self._affinities.seen
@@ -501,7 +517,7 @@ class ODSymNMF(
         inits = [settings.init, *["random"] * (self.n_init - 1)]
         seeds = [self.random_state, *(int(2**32 * draw) for draw in draws)]
         # Starts first; the threads that these leave over share their sweeps.
-        jobs = threads(self.n_jobs)
+        jobs = threads(self._threads)
         together = min(jobs or 1, self.n_init)
         each = None if jobs is None else jobs // together
         title = type(self).__name__

@@ -113,13 +113,13 @@ def gain(items, exceptions, j, H, power):
 
 
 @kernel
-def squares(indptr, indices, v, H):
-    """Return sum of v_ij (h_i . h_j)^2 over the exceptions."""
-    total = 0.0
-    for i in range(len(indptr) - 1):
+def squares(items, indptr, indices, v, H, found):
+    """Set found[b] = sum of v_ij (h_i . h_j)^2 over the exceptions of item i = items[b]."""
+    for b in range(len(items)):
+        i, total = items[b], 0.0
         for j in range(indptr[i], indptr[i + 1]):
             p = 0.0
             for l in range(H.shape[1]):
                 p += np.float64(H[i, l]) * H[indices[j], l]
             total += v[j] * p * p
-    return total
+        found[b] = total
