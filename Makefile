@@ -19,9 +19,9 @@ demo: $(READY)
 test: lint browser
 	$(BIN)/python -m pytest -n 2
 
-# networkx, igraph, scanpy and cdlib for real, and the examples.
+# networkx, igraph, scanpy, cdlib and Dask for real, and the examples.
 test-integrations: $(READY_INTEGRATIONS)
-	$(BIN)/python -m pytest tests/integrations
+	$(BIN)/python -m pytest tests/integrations tests/distributed src/odsymnmf/distributed
 
 # What would be uploaded: built, checked, installed into a clean environment, used there.
 dist: $(READY)

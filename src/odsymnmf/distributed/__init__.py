@@ -8,7 +8,9 @@ that of ``n_jobs`` on one machine.
 """
 
 from odsymnmf.distributed.blocks import RowBlocks
-from odsymnmf.distributed.door import current_client, gathered, looked_at
+from odsymnmf.distributed.door import current_client as current_client
+from odsymnmf.distributed.door import gathered as gathered
+from odsymnmf.distributed.door import looked_at as looked_at
 from odsymnmf.distributed.edges import from_edges
 
-__all__ = ["RowBlocks", "current_client", "from_edges", "gathered", "looked_at"]
+__all__ = ["RowBlocks", "from_edges"]

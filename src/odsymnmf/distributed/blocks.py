@@ -100,7 +100,9 @@ class RowBlocks:
         """
         import dask
 
-        found = [_as_given(block, start) for block, start in zip(*self._computed(dask), strict=True)]
+        found = [
+            _as_given(block, start) for block, start in zip(*self._computed(dask), strict=True)
+        ]
         if isinstance(found[0], np.ndarray):
             return np.concatenate(found)
         return sparse.vstack(found, format="csr")
@@ -117,7 +119,9 @@ class RowBlocks:
         import dask
 
         make = dask.delayed(tile_of, pure=False)
-        roots = None if self.roots is None else dask.delayed(self.roots.astype(dtype), traverse=False)
+        roots = (
+            None if self.roots is None else dask.delayed(self.roots.astype(dtype), traverse=False)
+        )
         found = []
         for tile in tiles:
             first = int(np.searchsorted(self.starts, tile.start, side="right")) - 1

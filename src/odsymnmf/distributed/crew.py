@@ -13,16 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, blocks
 from odsymnmf.distributed.blocks import RowBlocks, columns_of
-from odsymnmf.distributed.member import Fit, Member, Problem, Receipt, receive
-from odsymnmf.distributed.parts import words_of
+from odsymnmf.distributed.member import Fit, Member, Receipt, receive
+from odsymnmf.distributed.parts import Problem, items_of, words_of
 from odsymnmf.distributed.post import LostError, call
 from odsymnmf.problem.following import FEATURES, WORDS
 
 # Seconds: how long to wait for any worker, for an answer to a ping, and between looks at who is
 # still there.
 PATIENCE, ANSWER, LOOK = 300.0, 10.0, 5.0
+# Seconds within which a worker answers that the client can reach itself.
+NEAR = 2.0
+# Rows that are compared at a time.
+ROWS = 2**12
 # How often one step may be tried: workers go, but not all the time.
 TIMES = 10
 
@@ -41,7 +45,6 @@ class Crew:
         Its size and its tiles.
     diagonal : ndarray
         A_ii of similarities; for documents it is found when they are loaded.
-    is_sparse : bool
     load : ndarray
         How much work each tile is.
     """
@@ -53,11 +56,9 @@ class Crew:
         held: RowBlocks | None,
         problem: Problem,
         diagonal: Array,
-        is_sparse: bool,
         load: Array,
     ):
         self.client, self.problem, self.diagonal, self.load = client, problem, diagonal, load
-        self.is_sparse = is_sparse
         self.fit: Fit | None = None
         self._source = (held or rows).pieces(problem.tiles, problem.dtype)
         self._epoch = self._count = 0
@@ -71,6 +72,8 @@ class Crew:
         self._sums: dict[str, Array] = {}
         self.lost = 0
         self._begun = False
+        # Whether the client reaches the workers, or only the scheduler does.
+        self._direct = bool(client.direct_to_workers)
         self._until_done(lambda: None)
         # Should a worker go, its part is made again from the beginning.
         self._source = rows.pieces(problem.tiles, problem.dtype)
@@ -78,7 +81,7 @@ class Crew:
     @property
     def _ranges(self) -> int:
         """How many ranges of words there are."""
-        return -(-self.problem.m // (WORDS if self.is_sparse else FEATURES))
+        return -(-self.problem.m // (WORDS if self.problem.sparse else FEATURES))
 
     # --- what a fit asks for ------------------------------------------------------------------
 
@@ -172,7 +175,7 @@ class Crew:
         """Let members go, and the memory that they hold."""
         try:
             self.client.sync(self._close_all)
-        except (OSError, LostError, asyncio.TimeoutError):
+        except (TimeoutError, OSError, LostError):
             pass
         for actor in self._actors.values():
             actor.release()
@@ -184,24 +187,22 @@ class Crew:
         ranks = {address: rank for rank, address in enumerate(self._addresses)}
         return np.array([ranks[str(address)] for address in holders], dtype=np.intp)
 
-    def _items(self, rank: int) -> Array:
-        own = np.flatnonzero(self._owners(self._holder) == rank)
-        tiles = (self.problem.tiles[t] for t in own)
-        return np.concatenate([np.empty(0, np.intp), *(np.arange(t.start, t.stop) for t in tiles)])
+    def _items(self, rank: int) -> slice | Array:
+        """Return the items of a member, as a slice where they follow each other."""
+        return items_of(self.problem.tiles, self._owners(self._holder), rank)
 
     def _words(self, rank: int) -> Array:
-        size = WORDS if self.is_sparse else FEATURES
+        size = WORDS if self.problem.sparse else FEATURES
         return words_of(self._owners(self._word_holder), rank, self.problem.m, size)
 
     def _hold(self, H: Array, sums: dict[str, Array]) -> None:
         """Let members hold this H and these sums; only what differs is sent."""
         held = self._held
-        if held is None or held.shape != H.shape:
-            where, places = None, [self._items(rank) for rank in range(self.size)]
-        else:
-            differ = np.flatnonzero((held != H).any(axis=1))
-            # Any member may tell the others.
-            where, places = differ, np.array_split(differ, self.size)
+        where: Array | None = None
+        places: list[Any] = [self._items(rank) for rank in range(self.size)]
+        if held is not None and held.shape == H.shape:
+            where = _differing_rows(held, H)
+            places = np.array_split(where, self.size)  # any member may tell the others
         known = {} if held is None else self._sums
         news = {
             name: array
@@ -250,6 +251,8 @@ class Crew:
         for address in there:
             if address not in self._actors and address not in gone:
                 self._add_member(address)
+        if not self._direct:
+            self._direct = self.client.sync(self._reaches, next(iter(self._actors), None))
         if not self._actors:
             time.sleep(1.0)
             raise LostError("no worker is left")
@@ -276,7 +279,7 @@ class Crew:
                 return there
             try:
                 self.client.wait_for_workers(1, timeout=LOOK)
-            except (TimeoutError, asyncio.TimeoutError):
+            except TimeoutError:
                 continue
         raise RuntimeError(
             f"no worker of {self.client.scheduler.address} is left, and none came in "
@@ -338,7 +341,7 @@ class Crew:
             try:
                 wait(futures, timeout=LOOK)
                 break
-            except (TimeoutError, asyncio.TimeoutError):
+            except TimeoutError:
                 if not addresses <= set(self.client.nthreads()):
                     raise LostError("a worker has gone") from None
         for future in futures:
@@ -384,9 +387,21 @@ class Crew:
     async def _ask(self, address: str, method: str, *args: Any) -> Any:
         from distributed.actor import ProxyRPC
 
-        direct = self.client.direct_to_workers
-        rpc = self.client.rpc(address) if direct else ProxyRPC(self.client.scheduler, address)
+        rpc = self.client.rpc(address)
+        if not self._direct:
+            rpc = ProxyRPC(self.client.scheduler, address)
         return await call(rpc, self._actors[address].key, method, *args)
+
+    async def _reaches(self, address: str | None) -> bool:
+        """Say whether a worker answers the client itself."""
+        if address is None:
+            return False
+        try:
+            rpc = self.client.rpc(address)
+            await asyncio.wait_for(call(rpc, self._actors[address].key, "ping"), NEAR)
+            return True
+        except (TimeoutError, LostError):
+            return False
 
     async def _all_there(self) -> bool:
         there = await self.client.scheduler.ncores(workers=None)
@@ -399,7 +414,7 @@ class Crew:
             try:
                 await asyncio.wait_for(self._ask(address, "ping"), ANSWER)
                 return True
-            except (LostError, asyncio.TimeoutError):
+            except (TimeoutError, LostError):
                 return False
 
         found = await asyncio.gather(*(answers(address) for address in addresses))
@@ -414,13 +429,22 @@ class Crew:
         await asyncio.gather(*asked, return_exceptions=True)
 
 
+def _differing_rows(A: Array, B: Array) -> Array:
+    """Return the numbers of the rows that differ."""
+    found = [np.empty(0, np.intp)]
+    for b in blocks(len(A), ROWS):
+        if not np.array_equal(A[b], B[b]):
+            found.append(b.start + np.flatnonzero((A[b] != B[b]).any(axis=1)))
+    return np.concatenate(found)
+
+
 def _dealt(holders: list[str | None], load: Array, addresses: list[str]) -> list[str | None]:
     """Give what nobody has to those who have least; in the beginning, everybody a stretch."""
     if not any(holder in addresses for holder in holders):
         ends = np.cumsum(load) - load / 2
         ranks = (ends * len(addresses) / max(float(load.sum()), 1e-300)).astype(int)
         return [addresses[min(rank, len(addresses) - 1)] for rank in ranks.tolist()]
-    held = {address: 0.0 for address in addresses}
+    held = dict.fromkeys(addresses, 0.0)
     for holder, size in zip(holders, load, strict=True):
         if holder in held:
             held[holder] += float(size)

@@ -73,11 +73,14 @@ def from_edges(
     Examples
     --------
     >>> import pandas as pd
-    >>> import dask.dataframe as dd                                      # doctest: +SKIP
+    >>> import dask.dataframe as dd
+    >>> import odsymnmf as od
     >>> table = pd.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cleo"]})
-    >>> A = from_edges(dd.from_pandas(table, npartitions=2))             # doctest: +SKIP
-    >>> A.names                                                          # doctest: +SKIP
+    >>> A = od.distributed.from_edges(dd.from_pandas(table, npartitions=2))
+    >>> A.names
     ['ann', 'bob', 'cleo']
+    >>> od.factorize(A, 1, init="random", random_state=0).H.shape
+    (3, 1)
     """
     import dask
 
@@ -180,7 +183,9 @@ def ids_of(part: Any, columns: list[str]) -> Array:
 
     for name in columns:
         if part[name].isna().any():
-            raise ValueError(f"the column {name!r} has rows without a name; drop them: df.dropna().")
+            raise ValueError(
+                f"the column {name!r} has rows without a name; drop them: df.dropna()."
+            )
     if all(part[name].dtype.kind in "iu" for name in columns):
         both = np.concatenate([part[name].to_numpy(dtype=np.int64) for name in columns])
         return np.unique(both)

@@ -13,7 +13,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.distributed import blocks
 from odsymnmf.distributed.blocks import Look, RowBlocks
 from odsymnmf.distributed.crew import Crew
-from odsymnmf.distributed.member import Problem
+from odsymnmf.distributed.parts import Problem
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.measures import pair_products
 from odsymnmf.engine.losses.protocol import Pass
@@ -162,16 +162,15 @@ class Elsewhere:
 
     def load(self, cut: list[slice]) -> Crew:
         """Have the rows loaded where they will stay."""
-        problem = Problem(self.n, self.blocks.m, self.dtype, cut)
+        seen = self.seen
+        problem = Problem(self.n, self.blocks.m, self.dtype, cut, seen.sparse, bool(seen.unknown))
         work = 8.0 + self.seen.counts
         load = np.array([float(work[tile].sum()) for tile in cut])
         diagonal = self.seen.diagonal.astype(np.float64)
         if self.blocks.roots is not None:
             diagonal *= self.blocks.roots**2
         kept, self.held = self.held, None
-        self._loaded = Crew(
-            self.client, self.blocks, kept, problem, diagonal, self.seen.sparse, load
-        )
+        self._loaded = Crew(self.client, self.blocks, kept, problem, diagonal, load)
         return self._loaded
 
     @contextmanager

@@ -10,8 +10,10 @@ from odsymnmf.arrays import Array
 from odsymnmf.distributed.parts import (
     DocumentsPart,
     Piece,
+    Problem,
     columns_together,
     digest_of,
+    items_of,
     part_of,
     rows_together,
     views,
@@ -29,24 +31,6 @@ from odsymnmf.problem.closed_forms import listed_squares, pairwise_errors
 _MEMBERS: dict[str, "Member"] = {}
 # Rows of a full matrix that an error is computed for at a time.
 ROWS = 512
-
-
-class Problem(NamedTuple):
-    """What all members know of the problem.
-
-    Attributes
-    ----------
-    n, m : int
-        Items, and features (0: similarities are given).
-    dtype : dtype
-    tiles : list of slice
-        The pieces that the items are cut into.
-    """
-
-    n: int
-    m: int
-    dtype: Any
-    tiles: list[slice]
 
 
 class Fit(NamedTuple):
@@ -131,31 +115,31 @@ class Member:
         Whose the tiles are, and the words, is said by rank; ``diagonal`` is A_ii, or |x_i|^2.
         """
         self.owners, tiles = owners, self.problem.tiles
+        diagonal = np.array(diagonal)  # what came over the wire is read-only, another type
         self.own = np.flatnonzero(owners == self.rank)
         self.A = self._put_together(words, diagonal)
         self.items = np.concatenate(
             [np.empty(0, np.intp), *(np.arange(tiles[t].start, tiles[t].stop) for t in self.own)]
         )
+        self.place = items_of(tiles, owners, self.rank)
         self.H = self.sums = None
         if fit is not None:
             self.fit_to(fit)
 
     def _put_together(self, words: Array | None, diagonal: Array) -> Any:
         """Make one problem of all pieces; these become views of it, and cost nothing more."""
-        n, m, dtype, _ = self.problem
+        problem = self.problem
         for t in [t for t in self.pieces if t not in self.own]:
             del self.pieces[t]
-        rows, columns = (
-            [some[t] for t in sorted(some)] for some in (self.pieces, self.columns)
-        )
-        if not m:
-            A = part_of(n, dtype, rows, diagonal)
+        rows, columns = ([some[t] for t in sorted(some)] for some in (self.pieces, self.columns))
+        if not problem.m:
+            A = part_of(problem, rows, diagonal)
             self.pieces = dict(zip(sorted(self.pieces), views(A, rows), strict=True))
             return A
         assert words is not None
         self.ranges = np.flatnonzero(words == self.rank).tolist()
-        X, C = rows_together(rows, n, m, dtype), columns_together(columns, n, m, dtype)
-        return DocumentsPart(X, C, diagonal, words, self.rank, m)
+        X, C = rows_together(problem, rows), columns_together(problem, columns)
+        return DocumentsPart(X, C, diagonal, words, self.rank, problem.m)
 
     def fit_to(self, fit: Fit) -> None:
         """Learn what is to be minimised."""
@@ -185,13 +169,8 @@ class Member:
             return self.H
         shared = np.empty((self.problem.n, *rows.shape[1:]), rows.dtype)
         for rank, (some, _) in enumerate(parcels):
-            shared[self._items_of(rank)] = some
+            shared[items_of(self.problem.tiles, self.owners, rank)] = some
         return shared
-
-    def _items_of(self, rank: int) -> Array:
-        tiles = self.problem.tiles
-        own = [np.arange(tiles[t].start, tiles[t].stop) for t in np.flatnonzero(self.owners == rank)]
-        return np.concatenate([np.empty(0, np.intp), *own])
 
     def hold(self, rows: Array, where: Array | None, sums: dict[str, Array]) -> None:
         """Take over H and the sums, as far as they differ from what is held."""
@@ -213,7 +192,7 @@ class Member:
         before = self.rounds.refused
         found = self.rounds(self.H, self.sums)
         sums = self.sums.state() if self.rank == 0 else None
-        return Swept(tuple(found), self.rounds.refused - before, self.H[self.items], sums)
+        return Swept(tuple(found), self.rounds.refused - before, self.H[self.place], sums)
 
     def _guarded(self, work: Callable[[], Any]) -> Any:
         """Do some work with the others; whatever ends it here, they are not to wait for it."""
@@ -254,11 +233,13 @@ class Member:
 
     def errors(self, H: Array | None, power: int) -> list[Array]:
         """Return what the own items add to f_p, in parts; at H as held, if none is given."""
-        H = self.H if H is None else H
+        H = self.H if H is None else np.array(H)
         assert H is not None
         A, items, found = self.A, self.items, []
         if isinstance(A, Sparse):
-            found += list(A.stored_squares(items, H)) if power == 2 else [stored_errors(A, items, H)]
+            found += (
+                list(A.stored_squares(items, H)) if power == 2 else [stored_errors(A, items, H)]
+            )
         elif power == 1:
             found.append(stored_errors(A, items, H))
         else:

@@ -19,6 +19,28 @@ from odsymnmf.problem.rounds import Moves, Task
 from odsymnmf.problem.weights import ORDINARY, Weights
 
 
+class Problem(NamedTuple):
+    """What all members know of the problem.
+
+    Attributes
+    ----------
+    n, m : int
+        Items, and features (0: similarities are given).
+    dtype : dtype
+    tiles : list of slice
+        The pieces that the items are cut into.
+    sparse, unknown : bool
+        Whether A or X is sparse, and whether any pair is unknown.
+    """
+
+    n: int
+    m: int
+    dtype: Any
+    tiles: list[slice]
+    sparse: bool
+    unknown: bool
+
+
 class Piece(NamedTuple):
     """The rows of one tile.
 
@@ -37,6 +59,15 @@ class Piece(NamedTuple):
     unknown: Any = None
 
 
+def items_of(tiles: list[slice], owners: Array, rank: int) -> slice | Array:
+    """Return the items of a member's tiles; as a slice where they follow each other."""
+    own = np.flatnonzero(owners == rank).tolist()
+    if own and own[-1] - own[0] == len(own) - 1:
+        return slice(tiles[own[0]].start, tiles[own[-1]].stop)
+    ranges = [np.arange(tiles[t].start, tiles[t].stop) for t in own]
+    return np.concatenate([np.empty(0, np.intp), *ranges])
+
+
 def digest_of(piece: Piece) -> str:
     """Return the SHA-256 of a piece."""
     digest = hashlib.sha256()
@@ -51,17 +82,17 @@ def digest_of(piece: Piece) -> str:
     return digest.hexdigest()
 
 
-def part_of(n: int, dtype: Any, pieces: list[Piece], diagonal: Array) -> Similarity:
-    """Return the problem of n items as far as it is in these pieces, in the order of the items."""
-    unknown = [Piece(p.start, p.unknown) for p in pieces if p.unknown is not None]
-    weights = ORDINARY
-    if any(p.matrix.nnz for p in unknown):
+def part_of(problem: Problem, pieces: list[Piece], diagonal: Array) -> Similarity:
+    """Return the problem as far as it is in these pieces, in the order of the items."""
+    n, weights = problem.n, ORDINARY
+    if problem.unknown:  # others may have some where there are none here
+        unknown = [Piece(p.start, p.unknown) for p in pieces if p.unknown is not None]
         pattern = stacked(unknown, n, n, np.dtype(np.float64))
         pattern.data[:] = -1.0
         weights = Weights(1.0, pattern, np.zeros(pattern.nnz))
-    if not pieces or sparse.issparse(pieces[0].matrix):
-        return Sparse(stacked(pieces, n, n, dtype), diagonal, weights)
-    held: Any = HeldRows(n, pieces)
+    if problem.sparse:
+        return Sparse(stacked(pieces, n, n, problem.dtype), diagonal, weights)
+    held: Any = HeldRows(n, n, problem.dtype, pieces)
     held.diagonal = diagonal
     return DensePart(held, weights)
 
@@ -83,18 +114,19 @@ def stacked(pieces: list[Piece], n: int, m: int, dtype: Any) -> Any:
     return made
 
 
-def rows_together(pieces: list[Piece], n: int, m: int, dtype: Any) -> Any:
+def rows_together(problem: Problem, pieces: list[Piece]) -> Any:
     """Return the rows of the pieces by the numbers of their items."""
-    if pieces and isinstance(pieces[0].matrix, np.ndarray):
-        return HeldRows(n, pieces)
-    return stacked(pieces, n, m, dtype)
+    n, m, dtype = problem[:3]
+    return stacked(pieces, n, m, dtype) if problem.sparse else HeldRows(n, m, dtype, pieces)
 
 
-def columns_together(pieces: list[Piece], n: int, m: int, dtype: Any) -> Any:
+def columns_together(problem: Problem, pieces: list[Piece]) -> Any:
     """Return some columns of all items; those of a full matrix lie together."""
-    if pieces and isinstance(pieces[0].matrix, np.ndarray):
-        return np.concatenate([piece.matrix for piece in pieces])
-    return stacked(pieces, n, m, dtype)
+    if problem.sparse:
+        return stacked(pieces, *problem[:3])
+    if not pieces:
+        return np.empty((problem.n, 0), problem.dtype)
+    return np.concatenate([piece.matrix for piece in pieces])
 
 
 def views(A: Similarity, pieces: list[Piece]) -> list[Piece]:
@@ -118,17 +150,15 @@ def views(A: Similarity, pieces: list[Piece]) -> list[Piece]:
 class HeldRows:
     """Some rows of a full matrix, to be asked for by the numbers of the items."""
 
-    def __init__(self, n: int, pieces: list[Piece]):
-        self.n, self.dtype = n, pieces[0].matrix.dtype
-        self.shape = (n, pieces[0].matrix.shape[1])
-        self.diagonal = np.empty(0)
-        self.rows = np.concatenate([piece.matrix for piece in pieces])
+    def __init__(self, n: int, m: int, dtype: Any, pieces: list[Piece]):
+        self.shape, self.dtype, self.diagonal = (n, m), dtype, np.empty(0)
+        self.rows = np.concatenate([np.empty((0, m), dtype), *(p.matrix for p in pieces)])
         self.place = np.full(n, -1, dtype=np.intp)
         items = [np.arange(p.start, p.start + len(p.matrix)) for p in pieces]
-        self.place[np.concatenate(items)] = np.arange(len(self.rows))
+        self.place[np.concatenate([np.empty(0, np.intp), *items])] = np.arange(len(self.rows))
 
     def __len__(self) -> int:
-        return self.n
+        return self.shape[0]
 
     def __getitem__(self, key: Any) -> Array:
         if isinstance(key, tuple):
@@ -179,7 +209,6 @@ class DocumentsPart:
         if not sparse.issparse(self.X):
             return FeatureBlocks._sums(self.columns, H64)
         return FeatureSums._sums(self.columns, H64)[words_of(self.owners, self.rank, self.m, WORDS)]
-
 
     def range_of(self, a: int) -> Any:
         """Return the columns of the a-th range of words, which is this member's."""

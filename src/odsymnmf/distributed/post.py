@@ -35,6 +35,12 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
     raise found["exception"]
 
 
+def _noticed(future: Any) -> None:
+    """Take notice of how something ended that nobody waits for any more."""
+    if not future.cancelled():
+        future.exception()
+
+
 class Post:
     """The post of one member: what it has for the others, until all of them have taken it.
 
@@ -92,6 +98,7 @@ class Post:
         self._wake()
         ranks = range(len(self._peers))
         asked = asyncio.gather(*(self._ask(rank, key, parcel) for rank in ranks))
+        asked.add_done_callback(_noticed)
         try:
             await asyncio.wait({asked, given_up}, return_when=asyncio.FIRST_COMPLETED)
             if not asked.done():

@@ -116,7 +116,7 @@ def _packed(moves: Moves, tiles: list[slice], proposals: list[Proposal]) -> tupl
     places = [moves.round.places(tile) for tile in tiles]
     r = moves.H.shape[1]
     moved = np.concatenate([np.empty(0, bool), *(moves.moved[p] for p in places)])
-    rows = [moves.New[p][moves.moved[p]] for p in places]
+    rows = [moves.New[p] if moves.moved[p].all() else moves.New[p][moves.moved[p]] for p in places]
     values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
     W = [p.change.W for p in proposals if p.change.W is not None]
     D = [p.change.D for p in proposals if p.change.D is not None]
@@ -143,7 +143,10 @@ def _put_moved(moves: Moves, tiles: list[slice], moved: Array, New: Array) -> No
         places, where = moves.round.places(tile), moves.round.where(tile)
         here = moved[done : done + places.stop - places.start]
         count = int(np.count_nonzero(here))
-        moves.New[places] = moves.H[where]
-        moves.New[places][here] = New[used : used + count]
+        if count == len(here):
+            moves.New[places] = New[used : used + count]
+        else:
+            moves.New[places] = moves.H[where]
+            moves.New[places][here] = New[used : used + count]
         moves.moved[places] = here
         done, used = done + len(here), used + count

@@ -60,13 +60,13 @@ def _refuse(model: Any, weights: Any) -> None:
     """Refuse what needs the matrix in one place, with a remedy."""
     if not model._precomputed and model.affinity != "cosine":
         raise ValueError(
-            f"affinity={model.affinity!r} is not offered on a cluster; use \"precomputed\" or "
+            f'affinity={model.affinity!r} is not offered on a cluster; use "precomputed" or '
             f'"cosine", or {HERE}.'
         )
     if model.n_init > 1:
         raise ValueError(
             f"n_init={model.n_init}, but a cluster makes one start; leave n_init out, or fit "
-            "several models with other random_state and init=\"random\"."
+            'several models with other random_state and init="random".'
         )
     if weights is not None or model.zero_weight != 1.0:
         raise ValueError(
