@@ -20,6 +20,7 @@ TABLES = [
     "restarts",
     "reading",
     "rounds",
+    "distributed",
     "many",
     "unknown",
     "between",

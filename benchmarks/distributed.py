@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import random
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
-from odsymnmf.problem.rounds import tiles
+from odsymnmf.problem.rounds import ROUNDS, tiles
 from odsymnmf.similarity import as_similarity
 
 RANDOM = {"init": "random", "random_state": 0, "tol": 0.0}
@@ -34,6 +35,8 @@ KILLS = 20
 ITEMS, STORED, COLUMNS, BYTES = 10**7, 2 * 10**9, 50, 8
 # A network of 10 Gbit/s, in bytes a second.
 NETWORK = 1.25e9
+# Numbers of a long message, and by how much the times of tiles spread.
+LONG, SPREAD = 2**20, 0.1
 
 
 @contextmanager
@@ -43,10 +46,12 @@ def cluster(workers: int, memory: str = "auto") -> Iterator[Any]:
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
     options = {"silence_logs": logging.ERROR, "dashboard_address": ":0", "memory_limit": memory}
-    with LocalCluster(workers, threads_per_worker=1, processes=True, **options) as local:
-        with Client(local) as client:
-            client.wait_for_workers(workers)
-            yield client
+    with (
+        LocalCluster(workers, threads_per_worker=1, processes=True, **options) as local,
+        Client(local) as client,
+    ):
+        client.wait_for_workers(workers)
+        yield client
 
 
 def blocks(A: Any, count: int) -> Any:
@@ -60,7 +65,7 @@ def blocks(A: Any, count: int) -> Any:
         da.from_delayed(
             dask.delayed(A[a:b]), (b - a, n), dtype=A.dtype, meta=sparse.csr_array((0, 0))
         )
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        for a, b in pairwise(cuts.tolist())
     ]
     return da.concatenate(rows)
 
@@ -221,6 +226,19 @@ def one_sweep(stored: int, n: int = 100_000, r: int = COLUMNS) -> float:
     return min(times[1:])
 
 
+def exchange_seconds(size: int, repeats: int) -> float:
+    """Return the least time of an exchange of so many numbers, on the worker of a member."""
+    from odsymnmf.distributed.member import _MEMBERS
+
+    (member,) = _MEMBERS.values()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        member.post.exchange(np.ones(size))
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
 def constants() -> Constants:
     """Measure them here: two sweeps of different density, two messages of different length."""
     n, few, many = 100_000, 1_000_000, 4_000_000
@@ -230,28 +248,62 @@ def constants() -> Constants:
     A, _ = problems.planted(n, 200_000, 10)
     with cluster(2) as client:
         rows = looked_at(client, blocks(sparse.csr_array(A), 4))
-        crew = rows.load(tiles(n, 10, 2))
-        times = {}
-        for width in (1, 100):
-            parts = [(np.ones((len(np.arange(n)[crew._items(k)]), width)), None) for k in range(2)]
-            found = []
-            for _ in range(5):
-                started = time.perf_counter()
-                crew._call("timed_share", parts)
-                found.append(time.perf_counter() - started)
-            times[width] = found
-        inside = {
-            w: crew._call(
-                "timed_share",
-                [(np.ones((len(np.arange(n)[crew._items(k)]), w)), None) for k in range(2)],
-            )
-            for w in times
-        }
+        rows.load(tiles(n, 10, 2))
+        found = []
+        for size in (1, LONG):
+            asked = [
+                client.submit(exchange_seconds, size, 10, workers=[address], pure=False)
+                for address in client.nthreads()
+            ]
+            found.append(max(client.gather(asked)))
         rows.close()
-    del inside
-    small, large = (min(times[width]) for width in (1, 100))
-    byte = max(0.0, large - small) / (99 * 8 * n / 2)
-    return Constants(entry, square, small, byte)
+    message, long = found
+    return Constants(entry, square, message, max(0.0, long - message) / (8 * LONG))
+
+
+def simulated(c: Constants, workers: int, threads: int, seed: int = 0) -> float:
+    """Return the seconds of a sweep: rounds of tiles, the slowest worker, two exchanges."""
+    cut = tiles(ITEMS, COLUMNS, STORED // ITEMS)
+    work = c.entry * STORED * COLUMNS + c.square * ITEMS * COLUMNS**2
+    times = np.random.default_rng(seed).normal(1.0, SPREAD, (ROUNDS, len(cut)))
+    times *= work / (ROUNDS * len(cut) * threads)
+    ends = np.linspace(0, len(cut), workers + 1).astype(int)
+    slowest = np.add.reduceat(times, ends[:-1], axis=1).max(axis=1).sum()
+    if workers == 1:
+        return float(slowest)
+    byte = c.byte + 1 / NETWORK
+    received = traffic(workers)
+    messages = 2 * ROUNDS * c.message * (workers - 1)
+    return float(slowest + messages + byte * (received + BYTES * ITEMS * COLUMNS))
+
+
+def traffic(workers: int) -> float:
+    """Return how many bytes a worker receives in a sweep: rows of the others, and their sums."""
+    pieces = len(tiles(ITEMS, COLUMNS, STORED // ITEMS))
+    rows, sums = BYTES * ITEMS * COLUMNS, 8 * ROUNDS * pieces * COLUMNS**2
+    return (rows + sums) * (workers - 1) / workers
+
+
+def memory(workers: int) -> float:
+    """Return how many bytes a worker holds: its rows of A and their pairs inside rounds, H."""
+    rows = (4 + BYTES) * STORED / workers * (1 + 1 / (2 * ROUNDS)) + 2 * 8 * ITEMS
+    return rows + BYTES * ITEMS * COLUMNS * (1 + 1 / ROUNDS)
+
+
+def reach() -> Iterator[tuple[Any, ...]]:
+    c = constants()
+    for workers in (1, 4, 8, 16, 32, 64):
+        cells: list[Any] = [workers, f"{memory(workers) / 2**30:.1f} GiB"]
+        cells.append(f"{traffic(workers) / 2**30:.2f} GiB" if workers > 1 else "0")
+        for threads in (1, 8):
+            alone, sweep = simulated(c, 1, threads), simulated(c, workers, threads)
+            cells.append(f"{sweep:.1f} s, {100 * alone / (workers * sweep):.0f} %")
+        yield tuple(cells)
+    yield (
+        f"measured here: {1e9 * c.entry:.2f} ns an entry and cluster, {1e9 * c.square:.2f} ns an "
+        f"item and pair of clusters, {1e3 * c.message:.1f} ms an exchange, {1e9 * c.byte:.2f} ns a byte",
+        *[""] * 4,
+    )
 
 
 def main(data: Path | None) -> None:
@@ -260,3 +312,6 @@ def main(data: Path | None) -> None:
     table("Sweeps of worker processes", header, sweeps_beside_threads())
     table("A graph from parquet", header, from_parquet())
     table("Workers that are killed", header, kills())
+    header = ["workers", "memory of each", "received by each in a sweep"]
+    header += ["a sweep, efficiency: 1 thread a worker", "8 threads a worker"]
+    table("Simulated: 10 million items, a billion pairs, r = 50, 10 Gbit/s", header, reach())

@@ -138,14 +138,14 @@ def test_a_fit_goes_on_from_its_checkpoint(client, kind, loss, tmp_path):
     path = tmp_path / "fit.odsym"
     kept = {"checkpoint": path, "checkpoint_every": 0}
 
-    class Stop(Exception):
+    class StopHereError(Exception):
         pass
 
     def die(sweep):
         if sweep.n_iter == 4:
-            raise Stop
+            raise StopHereError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopHereError):
         there(client, A, kind, (30, 20), 3, **options, **kept, callback=die)
     iterations = []
     watch = {"callback": lambda sweep: iterations.append(sweep.n_iter)}

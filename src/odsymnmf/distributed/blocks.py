@@ -100,15 +100,11 @@ class RowBlocks:
         """
         import dask
 
-        found = [
-            _as_given(block, start) for block, start in zip(*self._computed(dask), strict=True)
-        ]
+        computed = zip(dask.compute(*self.blocks), self.starts, strict=False)
+        found = [_as_given(block, start) for block, start in computed]
         if isinstance(found[0], np.ndarray):
             return np.concatenate(found)
         return sparse.vstack(found, format="csr")
-
-    def _computed(self, dask: Any) -> tuple[Any, Any]:
-        return dask.compute(*self.blocks), self.starts[:-1]
 
     def scaled_by(self, roots: Array) -> "RowBlocks":
         """Return the similarities s_i A_ij s_j."""
@@ -318,8 +314,8 @@ def check_symmetric(seen: Look, here: Array, bad: Array) -> None:
             k = int(np.argmax(wrong))
             raise ValueError(
                 f"A must be symmetric, but row {k} and column {k} hold different {what}. Use "
-                "(A + A.T) / 2, or give every pair in both directions. (Are rows and columns in the "
-                "same order?)"
+                "(A + A.T) / 2, or give every pair in both directions. (Are rows and columns in "
+                "the same order?)"
             )
 
 

@@ -9,6 +9,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -173,10 +174,8 @@ class Crew:
 
     def close(self) -> None:
         """Let members go, and the memory that they hold."""
-        try:
+        with suppress(TimeoutError, OSError, LostError):
             self.client.sync(self._close_all)
-        except (TimeoutError, OSError, LostError):
-            pass
         for actor in self._actors.values():
             actor.release()
         self._actors = {}

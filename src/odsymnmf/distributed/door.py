@@ -29,8 +29,8 @@ def current_client() -> Any:
         return None
     if client.asynchronous:
         raise ValueError(
-            "the current client of Dask is asynchronous; make an ordinary one, Client(address), and "
-            "call this in a thread of its own."
+            "the current client of Dask is asynchronous; make an ordinary one, Client(address), "
+            "and call this in a thread of its own."
         )
     return client
 

@@ -147,7 +147,7 @@ class Elsewhere:
         return max(0.0, max(0.0, value) + listed)
 
     def explained(self, H: Array) -> tuple[float, float]:
-        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
+        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
         H64 = H.astype(np.float64, copy=False)
         inner = float(np.einsum("ij,ij->", H64, self.product(H), dtype=np.float64))
         squares = pair_squares(H64)

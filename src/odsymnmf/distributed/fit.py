@@ -1,4 +1,4 @@
-"""A fit whose matrix is elsewhere: the same start, sweeps and end, made by the members of a crew."""
+"""A fit whose matrix is elsewhere: the same start, sweeps and end, made by a crew."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -207,7 +207,8 @@ class DocumentsPart:
         """Return the rows of X^T H of the own words."""
         H64 = H.astype(np.float64, copy=False)
         if not sparse.issparse(self.X):
-            return FeatureBlocks._sums(self.columns, H64)
+            own = self.columns
+            return FeatureBlocks._sums(own, H64) if own.size else np.empty((0, H.shape[1]))
         return FeatureSums._sums(self.columns, H64)[words_of(self.owners, self.rank, self.m, WORDS)]
 
     def range_of(self, a: int) -> Any:

@@ -1,8 +1,8 @@
 """How members of a fit tell each other things: each asks all others for what they have posted.
 
-A member is an actor of Dask: an object that stays on its worker. Its slow methods run in a thread of
-their own, one after the other; those that are coroutines run beside them, so that a member answers
-the others while it computes. Workers talk to each other directly.
+A member is an actor of Dask: an object that stays on its worker. Its slow methods run in a thread
+of their own, one after the other; those that are coroutines run beside them, so that a member
+answers the others while it computes. Workers talk to each other directly.
 """
 
 import asyncio
