@@ -301,7 +301,8 @@ def reach() -> Iterator[tuple[Any, ...]]:
         yield tuple(cells)
     yield (
         f"measured here: {1e9 * c.entry:.2f} ns an entry and cluster, {1e9 * c.square:.2f} ns an "
-        f"item and pair of clusters, {1e3 * c.message:.1f} ms an exchange, {1e9 * c.byte:.2f} ns a byte",
+        f"item and pair of clusters, {1e3 * c.message:.1f} ms an exchange, "
+        f"{1e9 * c.byte:.2f} ns a byte",
         *[""] * 4,
     )
 

@@ -4,7 +4,7 @@ import warnings
 
 import dask.array as da
 import numpy as np
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -73,7 +73,12 @@ def there(client, A, kind, chunks, r, **options):
     )
 
 
-def assert_same(one, other):
+def assert_same(one, other, kind="sparse"):
+    """The same bits; but |A|^2 of documents is added up in another order than on one machine."""
     assert_array_equal(one.H, other.H)
-    assert_array_equal(one.history, other.history)
+    if kind in SIMILARITIES:
+        assert_array_equal(one.history, other.history)
+    else:
+        n = len(one.H)  # |A|^2 is at most n^2: cosines
+        assert_allclose(one.history, other.history, rtol=1e-9, atol=1e-12 * n**2)
     assert (one.n_iter, one.status, one.mix) == (other.n_iter, other.status, other.mix)

@@ -38,7 +38,7 @@ def named(loss):
 def test_every_kind_and_loss(client, kind, loss):
     A, options = problem(kind), RANDOM | named(loss)
     chunks = (37, A.shape[1] // 2)
-    assert_same(there(client, A, kind, chunks, 3, **options), here(A, kind, 3, **options))
+    assert_same(there(client, A, kind, chunks, 3, **options), here(A, kind, 3, **options), kind)
 
 
 @given(
@@ -51,7 +51,7 @@ def test_every_kind_and_loss(client, kind, loss):
     st.integers(1, 4),
 )
 @settings(
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_chunks_and_workers_change_no_bit(client, case, seed, n, rows, columns, workers, r):
@@ -62,7 +62,7 @@ def test_chunks_and_workers_change_no_bit(client, case, seed, n, rows, columns, 
         all_of_them = Crew._workers
         patch.setattr(Crew, "_workers", lambda crew: sorted(all_of_them(crew))[:workers])
         found = there(client, A, kind, (rows, columns), r, **options)
-    assert_same(found, here(A, kind, r, **options))
+    assert_same(found, here(A, kind, r, **options), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,7 +80,7 @@ def test_other_types_of_numbers(client, kind, dtype):
 def test_unknown_pairs(client, kind, loss):
     A = with_unknown(problem(kind))
     options = RANDOM | {"loss": loss}
-    assert_same(there(client, A, kind, (25, 90), 3, **options), here(A, kind, 3, **options))
+    assert_same(there(client, A, kind, (25, 90), 3, **options), here(A, kind, 3, **options), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,7 +98,7 @@ def test_rounds_that_would_raise_the_objective_are_split_alike(client, kind):
         patch.setattr(rounds.Round, "halves", lambda r: splits.append(r) or halves(r))
         mine = here(A, kind, 2, **options)
     assert splits
-    assert_same(there(client, A, kind, (20, 3), 2, **options), mine)
+    assert_same(there(client, A, kind, (20, 3), 2, **options), mine, kind)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "documents"])
@@ -114,7 +114,7 @@ def test_starts_of_sparse_input_are_those_of_one_machine(client, kind, init):
 def test_spectral_starts_of_full_input_do_not_depend_on_the_chunks(client, kind):
     A = problem(kind, n=150)
     one, other = (there(client, A, kind, chunks, 4, max_iter=3) for chunks in ((40, 20), (111, 50)))
-    assert_same(one, other)
+    assert_same(one, other, kind)
     assert_allclose(one.H, here(A, kind, 4, init="spectral", max_iter=3).H, atol=1e-3)
 
 
@@ -149,7 +149,9 @@ def test_a_perfect_fit_has_an_objective_of_zero(client):
 def test_workers_in_processes(processes):
     for kind, loss in (("sparse", "l2"), ("dense", "l1"), ("documents", "l2")):
         A, options = problem(kind), RANDOM | {"loss": loss}
-        assert_same(there(processes, A, kind, (30, 20), 3, **options), here(A, kind, 3, **options))
+        assert_same(
+            there(processes, A, kind, (30, 20), 3, **options), here(A, kind, 3, **options), kind
+        )
 
 
 def test_through_the_scheduler_where_workers_cannot_be_reached(client, monkeypatch):

@@ -35,7 +35,7 @@ def test_a_worker_that_is_killed_between_sweeps_changes_no_bit(processes, kind):
 
     found = there(processes, A, kind, (30, 20), 3, **options, callback=watch)
     assert len(kills) == 1
-    assert_same(found, here(A, kind, 3, **options))
+    assert_same(found, here(A, kind, 3, **options), kind)
 
 
 def test_a_worker_that_is_killed_in_a_sweep_changes_no_bit(processes, monkeypatch):

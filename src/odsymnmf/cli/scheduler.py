@@ -65,11 +65,9 @@ def read_links(path: str, symmetrize: str | None) -> tuple[Any, str]:
         raise bad(place, f"{len(top)} columns, none called source or target", "name two so")
     ends, weight = (named.ends, named.weight) if named else ([0, 1], [2][: len(top) - 2])
     try:
+        source, target = (top[k] for k in ends)
         A = from_edges(
-            table,
-            *(top[k] for k in ends),
-            top[weight[0]] if weight else None,
-            symmetrize=symmetrize,
+            table, source, target, top[weight[0]] if weight else None, symmetrize=symmetrize
         )
     except ValueError as error:
         raise bad(place, str(error).replace("symmetrize=", "--symmetrize ")) from None

@@ -280,7 +280,14 @@ def joined(looks: list[Look]) -> Look:
             "some blocks of A are sparse and some are not; make all of them CSR, for example with "
             "A.map_blocks(scipy.sparse.csr_array)."
         )
-    extremes = {"low": min, "high": max, "least": min, "stored": sum, "unknown": sum, "filled": sum}
+    extremes: dict[str, Any] = {
+        "low": min,
+        "high": max,
+        "least": min,
+        "stored": sum,
+        "unknown": sum,
+        "filled": sum,
+    }
     found: dict[str, Any] = {
         name: how(getattr(look, name) for look in looks) for name, how in extremes.items()
     }

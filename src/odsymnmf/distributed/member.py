@@ -22,6 +22,7 @@ from odsymnmf.distributed.post import LostError, Post
 from odsymnmf.distributed.rounds import SharedRounds
 from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.losses.measures import listed_errors, stored_errors
+from odsymnmf.engine.losses.protocol import Pass
 from odsymnmf.engine.team import Team
 from odsymnmf.problem import Dense, Sparse, weighted_product
 from odsymnmf.problem.blocking import cleared, row_squares
@@ -56,7 +57,7 @@ class Fit(NamedTuple):
 class Swept(NamedTuple):
     """What a sweep has made of a member's rows, and of the sums that all have."""
 
-    found: tuple[float, float, float]
+    found: Pass
     refused: int
     rows: Array
     sums: dict[str, Array] | None
@@ -79,7 +80,8 @@ class Member:
         self.ranges: list[int] = []
         self.A: Any = None
         self.loss: Any = None
-        self.H = self.sums = None
+        self.H: Any = None
+        self.sums: Any = None
         _MEMBERS[name] = self
 
     # At once
@@ -192,7 +194,7 @@ class Member:
         before = self.rounds.refused
         found = self.rounds(self.H, self.sums)
         sums = self.sums.state() if self.rank == 0 else None
-        return Swept(tuple(found), self.rounds.refused - before, self.H[self.place], sums)
+        return Swept(found, self.rounds.refused - before, self.H[self.place], sums)
 
     def _guarded(self, work: Callable[[], Any]) -> Any:
         """Do some work with the others; whatever ends it here, they are not to wait for it."""

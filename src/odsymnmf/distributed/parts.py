@@ -74,7 +74,7 @@ def digest_of(piece: Piece) -> str:
     for matrix in (piece.matrix, piece.unknown):
         if matrix is None:
             continue
-        parts = (matrix,)
+        parts: tuple[Any, ...] = (matrix,)
         if not isinstance(matrix, np.ndarray):
             parts = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
         for part in parts:
@@ -129,7 +129,7 @@ def columns_together(problem: Problem, pieces: list[Piece]) -> Any:
     return np.concatenate([piece.matrix for piece in pieces])
 
 
-def views(A: Similarity, pieces: list[Piece]) -> list[Piece]:
+def views(A: Any, pieces: list[Piece]) -> list[Piece]:
     """Return the same pieces as views of what was made of them: their own arrays can go."""
     held: Any = A.A
     found = []
@@ -172,7 +172,8 @@ class DensePart(Dense):
 
     @property
     def diagonal(self) -> Array:
-        return self.A.diagonal
+        held: Any = self.A
+        return held.diagonal
 
 
 class DocumentsPart:

@@ -93,7 +93,7 @@ class Post:
         return asyncio.run_coroutine_threadsafe(self._exchange(key, parcel), loop).result()
 
     async def _exchange(self, key: tuple[int, int], parcel: Any) -> list[Any]:
-        given_up = asyncio.ensure_future(self._given_up.wait())
+        given_up: Any = asyncio.ensure_future(self._given_up.wait())
         self._posted[key] = parcel, len(self._peers) - 1
         self._wake()
         ranks = range(len(self._peers))

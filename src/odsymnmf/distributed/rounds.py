@@ -51,7 +51,7 @@ class SharedRounds(Rounds):
     ):
         super().__init__(loss, team)
         self.post, self.owners, self.rank = post, owners, rank
-        self._tiles, self._allowed = tiles, allowed  # type: ignore[assignment]
+        self._tiles, self._allowed = tiles, allowed
         self._ranks = {tile.start: int(owner) for tile, owner in zip(tiles, owners, strict=True)}
 
     def _is_mine(self, tile: slice) -> bool:

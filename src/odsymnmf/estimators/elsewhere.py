@@ -25,7 +25,7 @@ def fit_elsewhere(model: Any, client: Any, X: Any, weights: Any) -> None:
     _refuse(model, weights)
     r = whole_number("n_clusters", model.n_clusters, 1)
     affinity = None if model._precomputed else "cosine"
-    A = distributed.looked_at(client, X, affinity=affinity)
+    A: Any = distributed.looked_at(client, X, affinity=affinity)
     settings = partial(
         decide,
         A,
