@@ -24,9 +24,9 @@ test: lint browser
 test-oldest: $(OLDEST)/.ready browser
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -n 2
 
-# networkx, igraph, scanpy and cdlib for real, and the recipes of the site.
+# networkx, igraph, scanpy, cdlib and Dask for real, and the recipes of the site.
 test-integrations: $(READY_INTEGRATIONS)
-	$(BIN)/python -m pytest tests/integrations
+	$(BIN)/python -m pytest tests/integrations tests/distributed src/odsymnmf/distributed
 
 # What would be uploaded: built, checked, installed into a clean environment, used there.
 dist: $(READY)

@@ -21,6 +21,7 @@ TABLES = [
     "restarts",
     "reading",
     "rounds",
+    "distributed",
     "many",
     "unknown",
     "between",

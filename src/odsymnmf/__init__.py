@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from odsymnmf import choose as choose
     from odsymnmf import datasets as datasets
+    from odsymnmf import distributed as distributed
     from odsymnmf import graphs as graphs
     from odsymnmf import inputs as inputs
     from odsymnmf import io as io
@@ -39,6 +40,7 @@ _PUBLIC: dict[str, str | None] = {
     "SymNMF": "estimators",
     "choose": None,
     "datasets": None,
+    "distributed": None,
     "factorize": "factorization",
     "graphs": None,
     "inputs": None,

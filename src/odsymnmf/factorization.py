@@ -15,7 +15,7 @@ from odsymnmf.engine.scale import Scale
 from odsymnmf.engine.starts import given
 from odsymnmf.engine.team import Team
 from odsymnmf.fitting import Fit, LossName, Memberships
-from odsymnmf.inputs import similarities, weights_for
+from odsymnmf.inputs import is_dask, is_elsewhere, similarities, weights_for
 from odsymnmf.problem import Sparse, as_similarity
 from odsymnmf.random_state import RandomState
 from odsymnmf.result import Factorization
@@ -162,8 +162,15 @@ def factorize(
     >>> f.objective
     0.0
     """
-    A, names = similarities(A)
-    similarity = as_similarity(A, weights_for(weights, names), zero_weight)
+    given_names = None
+    if is_dask(A):
+        from odsymnmf import distributed
+
+        given_names, client = getattr(A, "names", None), distributed.current_client()
+        if client is not None:
+            A = distributed.looked_at(client, A)
+        else:
+            A, n_jobs = distributed.gathered(A), -1 if n_jobs is None else n_jobs
     fit = Fit(
         loss=loss,
         l1_ratio=l1_ratio,
@@ -180,7 +187,12 @@ def factorize(
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
     )
-    found = fit(similarity, r)
+    if is_elsewhere(A):
+        found, names = fit.elsewhere(A, r, weights, zero_weight), given_names
+    else:
+        A, names = similarities(A)
+        names = given_names or names
+        found = fit(as_similarity(A, weights_for(weights, names), zero_weight), r)
     fit.warn_of(found, stacklevel=2)
     return replace(found, names=names)
 

@@ -16,11 +16,12 @@ from odsymnmf.engine.losses import Scales, make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run
-from odsymnmf.engine.scale import Scale
+from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.engine.starts import of_sets, start
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
+from odsymnmf.inputs import is_elsewhere
 from odsymnmf.options import bound, number, threads, whole_number
 from odsymnmf.problem import Similarity, Sparse, fingerprint
 from odsymnmf.random_state import RandomState, as_random
@@ -29,13 +30,6 @@ from odsymnmf.signals import held
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
 Memberships = Literal["auto", "sparse", "full"]
-
-# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
-# that runs away, and in the end takes all digits of its partners with it.
-LARGEST = 1e4
-# Where some pairs weigh less than others, two items whose own pair weighs nothing can grow together
-# at no cost; the fourth power of their entries is what all sums must have digits for.
-LARGEST_WEIGHED = 32.0
 
 
 class InterruptedWarning(UserWarning):
@@ -72,6 +66,8 @@ class Fit:
 
     def __call__(self, A: Similarity, r: int | Literal["auto"]) -> Factorization:
         """Return the memberships of r clusters of the items of A."""
+        if is_elsewhere(A):
+            return self.elsewhere(A, r)
         columns = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
         if sparse_is_chosen(
             self.memberships, A, columns, loss=self.loss, diagonal=self.diagonal, init=self.init
@@ -80,6 +76,33 @@ class Fit:
             return self._sparse(A, columns)
         assert columns is not None
         return self._full(A, columns)
+
+    def elsewhere(
+        self, A: Any, r: Any, weights: Any = None, zero_weight: float = 1.0
+    ) -> Factorization:
+        """Fit similarities that the workers of a cluster hold."""
+        from odsymnmf.distributed.fit import fit
+
+        found = fit(
+            A,
+            r,
+            loss=self.loss,
+            l1_ratio=self.l1_ratio,
+            init=self.init,
+            diagonal=self.diagonal,
+            weights=weights,
+            zero_weight=zero_weight,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            upper=self.upper,
+            restarts=self.restarts,
+            memberships=self.memberships,
+            random_state=self.random_state,
+            callback=self.callback,
+            checkpoint=self.checkpoint,
+            checkpoint_every=self.checkpoint_every,
+        )
+        return Factorization(*found)
 
     def warn_of(self, found: Factorization, stacklevel: int) -> None:
         """Warn if the sweeps were too few, or Ctrl-C cut them short."""
@@ -136,7 +159,9 @@ class Fit:
         require_memory(A, r, self.init)
         scale = Scale.of(A)
         scaled = scale.similarity(A)
-        limit = _within_reason(scaled, float(scale.down(bound(self.upper))), self.diagonal)
+        limit = within_reason(
+            scaled, float(scale.down(bound(self.upper))), self.diagonal, A.weights.lighter
+        )
         work, ratio = scaled.blas_work(r), self.l1_ratio
         with threads_for(work, Team):
             loss = make_loss(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=ratio)
@@ -215,7 +240,7 @@ def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float
     """
     if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
         upper = float(np.sqrt(A.largest))
-    return _within_reason(A, bound(upper), "ignore")
+    return within_reason(A, bound(upper), "ignore", A.weights.lighter)
 
 
 def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
@@ -262,13 +287,3 @@ def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:
             f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
             'divide A by it, or use memberships="full".'
         )
-
-
-def _within_reason(A: Similarity, upper: float, diagonal: str) -> float:
-    """Return the upper bound, or that which keeps hubs from running away, if it is lower."""
-    if diagonal == "ignore" and A.largest > 0:
-        light = A.weights.pattern is not None and A.weights.pattern.data.min(initial=0.0) < 0
-        largest = LARGEST_WEIGHED if light else LARGEST
-        upper = min(upper, largest * float(np.sqrt(A.largest)))
-    # In the precision of H, or entries at the bound would look as if they could still grow.
-    return float(A.dtype.type(upper))

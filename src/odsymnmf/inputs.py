@@ -64,6 +64,11 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
             f"A is text ({A[:40]!r}), not similarities; read the file first, for example with "
             "odsymnmf.io.read, scipy.sparse.load_npz or pandas.read_csv."
         )
+    if is_dask(A):
+        raise ValueError(
+            "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
+            "A.compute()."
+        )
     if is_frame(A):
         return Named(_frame_values(A), _frame_names(A))
     if is_networkx(A):
@@ -73,6 +78,16 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
     if _is_anndata(A):
         return _from_anndata(A, obsp)
     return Named(A, None)
+
+
+def is_dask(A: Any) -> bool:
+    """Tell whether Dask is to compute A, block by block."""
+    return hasattr(A, "__dask_graph__")
+
+
+def is_elsewhere(A: Any) -> bool:
+    """Tell whether A is on the workers of a cluster."""
+    return hasattr(type(A), "crew")
 
 
 def is_frame(A: Any) -> bool:

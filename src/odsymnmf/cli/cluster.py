@@ -135,6 +135,12 @@ INTERRUPTED = 130
     help="Number of threads, -1 for all cores; the result does not depend on it.",
 )
 @click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Cluster on the workers of this Dask scheduler; INPUT is a parquet file of links, or a "
+    "folder of some, that they can read.",
+)
+@click.option(
     "--seed",
     "random_state",
     type=click.IntRange(0, 2**32 - 1),
@@ -179,6 +185,7 @@ def cluster(
     quiet: bool,
     many: bool,
     weights: str | None,
+    scheduler: str | None,
     **parameters: Any,
 ) -> None:
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
@@ -203,6 +210,8 @@ def cluster(
     if parameters["init"] == parameters["loss"]:
         start = parameters["init"]
         raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
+    if scheduler is not None and (many or text or parameters["affinity"] != "precomputed"):
+        raise click.UsageError("--scheduler is for links; leave --many, --text and --affinity out")
     folder = output or Path(_default_name(inputs[0]))
 
     from odsymnmf.cli.fit import finishing, fit, read_items, read_weights
@@ -217,7 +226,12 @@ def cluster(
     features = parameters["affinity"] != "precomputed"
     begun = time.perf_counter()
     used = None
-    if words is None:
+    if scheduler is not None:
+        from odsymnmf.cli.scheduler import connected, read_links
+
+        ctx.with_resource(connected(scheduler))
+        items, fingerprint = read_links(inputs[0], symmetrize)
+    elif words is None:
         items, fingerprint = read_items(
             inputs[0], format=format, features=features, symmetrize=symmetrize
         )
@@ -334,6 +348,8 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
         )
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)
+        if not hasattr(model, "similarity_"):
+            return ["no report.html: it shows the matrix, which stays on the cluster"]
         try:
             page = report.page(
                 model.similarity_,

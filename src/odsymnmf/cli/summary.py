@@ -123,7 +123,9 @@ class Outcome:
         """1 - f(H) / f(0), the share of the similarities that H explains."""
         import numpy as np
 
-        A = self.model.similarity_
+        A = getattr(self.model, "similarity_", None)
+        if A is None:  # it stays on the cluster
+            return None
         try:
             options = {name: self.parameters[name] for name in ("loss", "l1_ratio")}
             nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), **options)
@@ -135,7 +137,9 @@ class Outcome:
     def fit(self) -> str:
         """How good the fit is, in words."""
         if self.explained is None:
-            return "not known: all similarities are zero, or there was too little memory"
+            elsewhere = not hasattr(self.model, "similarity_")
+            why = "the matrix is on a cluster" if elsewhere else "all similarities are zero, or"
+            return f"not known: {why}" + " there was too little memory" * (not elsewhere)
         return f"{100 * self.explained:.1f} % of the {EXPLAINED[self.parameters['loss']]}"
 
     @property

@@ -16,6 +16,12 @@ from odsymnmf.problem import Similarity
 
 # Exponents of the largest |A_ij| that need no change: squares of sums of squares of H are in range.
 IN_RANGE = {np.dtype(np.float64): 200, np.dtype(np.float32): 40}
+# No entry of H exceeds the root of the largest similarity by more: it could only belong to a hub
+# that runs away, and in the end takes all digits of its partners with it.
+LARGEST = 1e4
+# Where some pairs weigh less than others, two items whose own pair weighs nothing can grow together
+# at no cost; the fourth power of their entries is what all sums must have digits for.
+LARGEST_WEIGHED = 32.0
 # The power of A that a loss grows with; those that are relative to it do not.
 POWERS = {"l1": 1, "l2": 2, "symnmf": 2}
 
@@ -69,3 +75,15 @@ class Scale:
             return seen(replace(sweep, objective=value, H=self.up(sweep.H)))
 
         return scaled
+
+
+def within_reason(A: Similarity, upper: float, diagonal: str, lighter: bool) -> float:
+    """Return the upper bound, or that which keeps entries from running away, if it is lower.
+
+    ``lighter`` says whether some pairs weigh less than the others.
+    """
+    if diagonal == "ignore" and A.largest > 0:
+        largest = LARGEST_WEIGHED if lighter else LARGEST
+        upper = min(upper, largest * float(np.sqrt(A.largest)))
+    # In the precision of H, or entries at the bound would look as if they could still grow.
+    return float(A.dtype.type(upper))

@@ -62,9 +62,9 @@ class Rounds:
         sums.begin_round()
         moves = Moves(round, H, self._room[: round.size], np.empty(round.size, np.bool_))
         tiles = [tile for tile in self._tiles if round.places(tile).start < round.places(tile).stop]
-        proposals = self.team.all([partial(self._propose, moves, sums, tile) for tile in tiles])
+        proposals = self._proposals(moves, sums, tiles)
         decreases, change = _joined(self.loss.A.weights.background, proposals)
-        met = sum(self.team.all(self.loss.meetings(sums, moves, tiles)))
+        met = sum(self._meetings(moves, sums, tiles))
         if round.size > 1:
             decreases -= met
             decrease = float(np.dot(self.loss.scales, decreases))
@@ -75,6 +75,14 @@ class Rounds:
         absolute, squared = decreases.tolist()
         violation = self.loss.together([proposal.violation for proposal in proposals])
         return Pass(absolute, squared, violation)
+
+    def _proposals(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Proposal]:
+        """Solve the rows of every tile, and say what they would do, tile by tile."""
+        return self.team.all([partial(self._propose, moves, sums, tile) for tile in tiles])
+
+    def _meetings(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Array]:
+        """Return what listed pairs inside the round add, piece by piece."""
+        return self.team.all(self.loss.meetings(sums, moves, tiles))
 
     def _propose(self, moves: Moves, sums: Any, tile: slice) -> Proposal:
         round, places = moves.round, moves.round.places(tile)

@@ -36,6 +36,14 @@ class Affinities:
         self.similarity: Similarity = A
         self.seen: Outline = outline(A)
 
+    @classmethod
+    def of_elsewhere(cls, estimator: Any, scaling: Scaling | None) -> "Affinities":
+        """Return what new items need of items that are on the workers of a cluster."""
+        made = cls.__new__(cls)
+        made.affinity, made.gamma = estimator.affinity, estimator.gamma
+        made.reference, made.scaling = None, scaling
+        return made
+
     def normalized(self, settings: Settings) -> Similarity:
         """Return what is to be fitted; similarities of new items will be scaled as it is."""
         self.scaling = scaling(self.similarity, settings, self.seen)
@@ -53,6 +61,11 @@ class Affinities:
         """Return the similarities of new items to the fitted ones, scaled as those are."""
         if self.affinity == "precomputed":
             S = X
+        elif self.reference is None:
+            raise ValueError(
+                "the documents that were fitted are on a cluster, so that new ones cannot be "
+                "compared with them here; fit with X.compute() to be able to."
+            )
         elif self.affinity == "cosine":
             S = cosine(X).X @ self.reference.T
         elif self.affinity == "nearest_neighbors":

@@ -32,7 +32,7 @@ def best_of(
     inits = [settings.init, *["random"] * (model.n_init - 1)]
     seeds = [model.random_state, *(int(2**32 * draw) for draw in draws)]
     # Starts first; the threads that these leave over share their sweeps.
-    jobs = threads(model.n_jobs)
+    jobs = threads(model._threads)
     together = min(jobs or 1, model.n_init)
     each = None if jobs is None else jobs // together
     interrupted = False

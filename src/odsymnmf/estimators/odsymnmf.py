@@ -27,7 +27,7 @@ from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
 from odsymnmf.fitting import LossName, Memberships, upper_bound
-from odsymnmf.inputs import weights_for
+from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, with_callbacks
 from odsymnmf.options import bound, whole_number
@@ -268,7 +268,23 @@ class ODSymNMF(
         self
         """
         self._check_options()
+        self._threads = self.n_jobs
+        if is_dask(X):
+            from odsymnmf import distributed
+
+            client = distributed.current_client()
+            if client is not None:
+                from odsymnmf.estimators.elsewhere import fit_elsewhere
+
+                fit_elsewhere(self, client, X, weights)
+                return self
+            given_names = getattr(X, "names", None)
+            X = distributed.gathered(X)
+            self._threads = -1 if self.n_jobs is None else self.n_jobs
+        else:
+            given_names = None
         X, names = self._named(X)
+        names = given_names or names
         X = self._validated(X, reset=True)
         self._affinities = Affinities(self, X, weights_for(weights, names))
         raw, seen = self._affinities.similarity, self._affinities.seen

@@ -357,17 +357,17 @@ def solve(rows, weight, exceptions, w0, H, sums, others, room, upper, passes, X)
 
 
 @kernel
-def stored_error(items, rows, H):
-    """Return sum of |A_ij - p_ij| - p_ij over the stored pairs of the items, p_ij = h_i . h_j."""
-    total = 0.0
+def stored_error(items, rows, H, errors):
+    """Set errors[b] = sum_j |A_ij - p_ij| - p_ij over the stored pairs of item i = items[b]."""
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
+        error = 0.0
         for j in range(rows.indptr[q], rows.indptr[q + 1]):
             p = 0.0
             for l in range(H.shape[1]):
                 p += np.float64(H[i, l]) * H[rows.indices[j], l]
-            total += abs(rows.data[j] - p) - p
-    return total
+            error += abs(rows.data[j] - p) - p
+        errors[b] = error
 
 
 @summing

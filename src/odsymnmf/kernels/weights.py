@@ -75,16 +75,16 @@ def exact_sum(exceptions, q, k, l, w0, H, power):
 
 
 @kernel
-def error(exceptions, H, power):
-    """Return sum of v |a - h_i . h_j|^power over the exceptions."""
-    total = 0.0
-    for i in range(len(exceptions.indptr) - 1):
+def error(items, exceptions, H, power, errors):
+    """Set errors[b] = sum of v |a - h_i . h_j|^power over the exceptions of item i = items[b]."""
+    for b in range(len(items)):
+        i, error = items[b], 0.0
         for p in range(exceptions.indptr[i], exceptions.indptr[i + 1]):
             e = np.float64(exceptions.a[p])
             for l in range(H.shape[1]):
                 e -= np.float64(H[i, l]) * H[exceptions.indices[p], l]
-            total += exceptions.v[p] * (e * e if power == 2 else abs(e))
-    return total
+            error += exceptions.v[p] * (e * e if power == 2 else abs(e))
+        errors[b] = error
 
 
 @kernel
@@ -113,13 +113,13 @@ def gain(items, exceptions, j, H, power):
 
 
 @kernel
-def squares(indptr, indices, v, H):
-    """Return sum of v_ij (h_i . h_j)^2 over the exceptions."""
-    total = 0.0
-    for i in range(len(indptr) - 1):
+def squares(items, indptr, indices, v, H, found):
+    """Set found[b] = sum of v_ij (h_i . h_j)^2 over the exceptions of item i = items[b]."""
+    for b in range(len(items)):
+        i, total = items[b], 0.0
         for j in range(indptr[i], indptr[i + 1]):
             p = 0.0
             for l in range(H.shape[1]):
                 p += np.float64(H[i, l]) * H[indices[j], l]
             total += v[j] * p * p
-    return total
+        found[b] = total

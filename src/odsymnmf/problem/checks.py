@@ -105,7 +105,7 @@ def _refuse_background(background: float) -> None:
 def _as_dense(A: Any, W: Any, background: float) -> Dense:
     _refuse_background(background)
     mask = getattr(A, "mask", np.False_) if isinstance(A, np.ma.MaskedArray) else np.False_
-    A = _floats(np.asarray(A), "A")
+    A = as_floats(np.asarray(A), "A")
     if np.any(mask):
         A = np.where(mask, np.asarray(np.nan, dtype=A.dtype), A)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
@@ -206,7 +206,7 @@ def _as_sparse(A: Any, W: Any, background: float) -> Sparse:
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
-    data = _floats(A.data, "A")
+    data = as_floats(A.data, "A")
     A = sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
     n = A.shape[0]
     items = np.repeat(np.arange(n, dtype=A.indices.dtype), np.diff(A.indptr))
@@ -229,7 +229,7 @@ def _as_sparse(A: Any, W: Any, background: float) -> Sparse:
     bad = np.flatnonzero(~np.isfinite(A.data))
     if bad.size:
         i = int(np.searchsorted(A.indptr, bad[0], side="right")) - 1
-        _refuse_value(A.data[bad[0]], i, int(A.indices[bad[0]]))
+        refuse_value(A.data[bad[0]], i, int(A.indices[bad[0]]))
     worst, i, j = kernels.checks.worst_asymmetry(A.indptr, A.indices, A.data, A.indptr.copy())
     peak = float(np.abs(A.data).max(initial=0.0))
     _refuse_asymmetry(worst, (i, j), peak, A.dtype, lambda i, j: A[i, j])
@@ -259,16 +259,16 @@ def features(X: Any) -> Any:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        X = sparse.csr_array((_floats(X.data, "X"), X.indices, X.indptr), shape=X.shape)
+        X = sparse.csr_array((as_floats(X.data, "X"), X.indices, X.indptr), shape=X.shape)
         values = X.data
     else:
-        values = X = np.ascontiguousarray(_floats(np.asarray(X), "X"))
+        values = X = np.ascontiguousarray(as_floats(np.asarray(X), "X"))
     if not np.isfinite(values).all():
         raise ValueError("X holds NaN or infinite values; remove or fill them first.")
     return X
 
 
-def _floats(values: Array, name: str) -> Array:
+def as_floats(values: Array, name: str) -> Array:
     """Keep float32 and float64, convert other real numbers, refuse the rest."""
     if values.dtype in (np.float32, np.float64):
         return values
@@ -285,10 +285,10 @@ def _floats(values: Array, name: str) -> Array:
 def _refuse_nonfinite(piece: Array, row: int, column: int) -> None:
     if not np.isfinite(piece).all():
         i, j = np.argwhere(~np.isfinite(piece))[0]
-        _refuse_value(piece[i, j], row + int(i), column + int(j))
+        refuse_value(piece[i, j], row + int(i), column + int(j))
 
 
-def _refuse_value(value: Any, i: int, j: int) -> None:
+def refuse_value(value: Any, i: int, j: int) -> None:
     raise ValueError(
         f"A[{i}, {j}] is {value}; infinite similarities cannot be factorized (only on the diagonal "
         "are they ignored). Replace it by a number, or by NaN if the similarity is not known."

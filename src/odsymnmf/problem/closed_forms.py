@@ -8,13 +8,14 @@ import numpy as np
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import together
 from odsymnmf.problem.blocking import cleared, row_squares
+from odsymnmf.problem.rounds import ROUNDS
 
 # Where less than this share of the terms is left, a sum is made again, pair by pair.
 LITTLE = 1e-8
 # Multiply-adds beyond which that would take too long.
 TOO_MANY = 1e13
-# Entries of the rows that a thread holds at a time.
-ENTRIES = 2**20
+# Rows that a thread takes at a time.
+SHARE = 8 * ROUNDS
 
 
 def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
@@ -26,16 +27,23 @@ def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
 
 def pairwise_error(A: Any, H: Array) -> float:
     """Return sum_{i != j} (A_ij - h_i . h_j)^2, pair by pair."""
-    H = H.astype(np.float64, copy=False)
-    some = blocks(A.n, max(1, min(128, ENTRIES // A.n)))
-    return float(sum(together([partial(_error_of_rows, A, H, b) for b in some])))
+    return float(np.sum(pairwise_errors(A, np.arange(A.n), H)))
 
 
-def _error_of_rows(A: Any, H: Array, b: slice) -> float:
-    items = np.arange(b.start, b.stop)
-    residual = A.full_rows(items)
-    residual -= cleared(H[b] @ H.T, items)
-    return float(np.einsum("ij,ij->", residual, residual))
+def pairwise_errors(A: Any, items: Array, H: Array) -> Array:
+    """Return sum_{j != i} (A_ij - h_i . h_j)^2 of each item, pair by pair."""
+    H, errors = H.astype(np.float64, copy=False), np.empty(len(items))
+    some = blocks(len(items), SHARE)
+    together([partial(_set_errors, A, items[b], H, errors[b]) for b in some])
+    return errors
+
+
+def _set_errors(A: Any, items: Array, H: Array, errors: Array) -> None:
+    for b in blocks(len(items), ROUNDS):  # tiles are multiples of that, whoever has them
+        some = items[b]
+        residual = A.full_rows(some)
+        residual -= cleared(H[some] @ H.T, some)
+        np.einsum("ij,ij->i", residual, residual, out=errors[b])
 
 
 def weighted_product(A: Any, V: Array) -> Array:
@@ -49,15 +57,24 @@ def weighted_product(A: Any, V: Array) -> Array:
 def explained(A: Any, H: Array) -> tuple[float, float]:
     """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
     H64 = H.astype(np.float64, copy=False)
+    elsewhere = getattr(A, "explained", None)
+    if elsewhere is not None:  # those that hold its rows know
+        return elsewhere(H)
     inner = float(np.einsum("ij,ij->", H64, weighted_product(A, H), dtype=np.float64))
     squares = pair_squares(H64)
     if A.weights.pattern is not None:
-        from odsymnmf import kernels
-
-        P = A.weights.pattern
-        listed = kernels.weights.squares(P.indptr, P.indices, P.data, H64)
-        squares = A.weights.background * squares + listed
+        listed = listed_squares(A, np.arange(A.n), H64)
+        squares = A.weights.background * squares + float(np.sum(listed))
     return inner, squares
+
+
+def listed_squares(A: Any, items: Array, H: Array) -> Array:
+    """Return for each item the sum of v_ij (h_i . h_j)^2 over its exceptions."""
+    from odsymnmf import kernels
+
+    P, found = A.weights.pattern, np.empty(len(items))
+    kernels.weights.squares(items, P.indptr, P.indices, P.data, H, found)
+    return found
 
 
 def pair_squares(X: Array) -> float:

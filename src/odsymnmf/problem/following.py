@@ -10,6 +10,7 @@ let the products learn of it. Tasks may run side by side.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,20 @@ class FeatureSums:
 
     def __init__(self, X: Any, norms: Array, H: Array):
         self.X, self.norms = X, norms
-        H64 = H.astype(np.float64, copy=False)
-        pieces = (X[b].T @ H64[b] for b in blocks(len(H), 2**15))
-        self.Z: Array = np.ascontiguousarray(sum(pieces))
+        self.Z: Array = self._sums(X, H.astype(np.float64, copy=False))
         # Of each round: its words, and for each the items that have it. What waits to be put.
         self._words: dict[Round, tuple[Array, Any]] = {}
         self._staged: list[Any] = []
+
+    @staticmethod
+    def _sums(X: Any, H: Array) -> Array:
+        """Return X^T H, item after item for each word."""
+        return np.ascontiguousarray(sum(X[b].T @ H[b] for b in blocks(len(H), 2**15)))
+
+    @property
+    def held(self) -> Any:
+        """X, as far as its changes are made here."""
+        return self.X
 
     @property
     def entries(self) -> int:
@@ -143,7 +152,9 @@ class FeatureSums:
 
     def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
         words, columns = self._words_of(moves.round)
-        some = list(blocks(len(words), WORDS))
+        # Ranges of all words, whether a round has them or not: a range may be another machine's.
+        cuts = np.searchsorted(words, [*range(0, self.X.shape[1], WORDS), self.X.shape[1]])
+        some = [slice(*ends) for ends in pairwise(cuts.tolist())]
         self._staged, steps = [None] * len(some), moves.steps
         return [
             partial(self._met, p, words[b], columns.indptr[b.start : b.stop + 1], columns, steps)
@@ -153,7 +164,7 @@ class FeatureSums:
     def _words_of(self, round: Round) -> tuple[Array, Any]:
         if round in self._words:
             return self._words[round]
-        columns = self.X[round.all].T.tocsr()
+        columns = self.held[round.all].T.tocsr()
         words = np.flatnonzero(np.diff(columns.indptr))
         found = words, columns[words]
         if round.stride == ROUNDS:  # parts of rounds are seldom asked for
@@ -171,7 +182,7 @@ class FeatureSums:
         return float(feature_changes(words, indptr, indices, data, steps, self.Z, Z_new, *room))
 
     def put(self) -> list[Task]:
-        return [partial(self.Z.__setitem__, *staged) for staged in self._staged]
+        return [partial(self.Z.__setitem__, *staged) for staged in self._staged if staged]
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""
@@ -195,6 +206,12 @@ class FeatureSums:
 
 class FeatureBlocks(FeatureSums):
     """Of A = X X^T, X full: blocks of G by BLAS, and Z is updated between them."""
+
+    @staticmethod
+    def _sums(X: Any, H: Array) -> Array:
+        """Return X^T H, so many features at a time as make one task."""
+        pieces = [FeatureSums._sums(X[:, f], H) for f in blocks(X.shape[1], FEATURES)]
+        return np.concatenate(pieces)
 
     @property
     def entries(self) -> int:

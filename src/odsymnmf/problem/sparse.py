@@ -10,7 +10,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem import blocking
-from odsymnmf.problem.blocking import scaled_rows
+from odsymnmf.problem.blocking import row_squares, scaled_rows
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
 from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
@@ -53,10 +53,8 @@ class Sparse:
     @cached_property
     def energy(self) -> float:
         """sum_{i != j} A_ij^2"""
-        pieces = (
-            self.A.data[b].astype(np.float64) for b in blocks(self.A.nnz, blocking.BLOCK_ENTRIES)
-        )
-        return float(sum(np.sum(piece**2) for piece in pieces))
+        pieces = [row_squares(self.A[b]) for b in self.item_blocks()]
+        return float(np.sum(np.concatenate(pieces)))
 
     @property
     def stored(self) -> int | None:
@@ -95,13 +93,19 @@ class Sparse:
         With p_ij = h_i . h_j that is sum of p^2 over all pairs plus (A - p)^2 - p^2 over the stored
         ones.
         """
+        everywhere = pair_squares(H)
+        stored, squares = map(np.sum, self.stored_squares(np.arange(self.n), H))
+        return unless_cancelled(
+            self, H, float(everywhere + stored - squares), float(everywhere + stored)
+        )
+
+    def stored_squares(self, items: Array, H: Array) -> tuple[Array, Array]:
+        """Return for each item the sums of (A_ij - p_ij)^2 and of p_ij^2 over its stored pairs."""
         from odsymnmf import kernels
 
-        everywhere = pair_squares(H)
-        stored, squares = kernels.pairs.stored_squares(
-            self.A.indptr, self.A.indices, self.A.data, H
-        )
-        return unless_cancelled(self, H, everywhere + stored - squares, everywhere + stored)
+        errors, squares = np.empty(len(items)), np.empty(len(items))
+        kernels.pairs.stored_squares(items, self.rows(items), H, errors, squares)
+        return errors, squares
 
     def following(self, H: Array) -> Neighbouring:
         """Return the products A @ H that follow changes of H."""

@@ -46,6 +46,11 @@ class Weights:
         return Exceptions(P.indptr, P.indices, P.data, self.values.astype(np.float64))
 
     @cached_property
+    def lighter(self) -> bool:
+        """Whether some pairs weigh less than the background."""
+        return self.pattern is not None and bool(self.pattern.data.min(initial=0.0) < 0)
+
+    @cached_property
     def correction(self) -> Any:
         """v_ij A_ij as a CSR matrix: what a product w A differs from w0 A by."""
         P = self.pattern

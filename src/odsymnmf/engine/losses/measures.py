@@ -34,13 +34,23 @@ def total_error(A: Similarity, H: Array, scales: Scales) -> float:
 
 
 def _error(A: Similarity, H: Array, power: int) -> float:
-    w0, exceptions = A.weights.background, A.weights.exceptions
+    elsewhere = getattr(A, "error", None)
+    if elsewhere is not None:  # those that hold its rows know
+        return float(elsewhere(H, power))
+    w0 = A.weights.background
     value = 0.0
     if w0 > 0:
         value = w0 * (A.squared_error(H) if power == 2 else _absolute_error(A, H))
-    if exceptions is not None:
-        value += kernels.weights.error(exceptions, H, power)
+    if A.weights.exceptions is not None:
+        value += float(np.sum(listed_errors(A, np.arange(len(H)), H, power)))
     return 0.0 if value < 0.0 else value
+
+
+def listed_errors(A: Similarity, items: Array, H: Array, power: int) -> Array:
+    """Return for each item the sum of v_ij |A_ij - h_i . h_j|^power over its exceptions."""
+    errors = np.empty(len(items))
+    kernels.weights.error(items, A.weights.exceptions, H, power, errors)
+    return errors
 
 
 def _absolute_error(A: Similarity, H: Array) -> float:
@@ -48,11 +58,22 @@ def _absolute_error(A: Similarity, H: Array) -> float:
 
     The first sum is 2 sum_i h_i . (sum of the rows before i), so that no h_i . h_i enters.
     """
+    return pair_products(H) + float(np.sum(stored_errors(A, np.arange(len(H)), H)))
+
+
+def pair_products(H: Array) -> float:
+    """Return sum_{i != j} h_i . h_j."""
     before = np.cumsum(H, axis=0, dtype=np.float64)
-    everywhere = 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
-    pieces = rows_of(A, np.arange(len(H)), H.shape[1])
-    stored = sum(kernels.l1.stored_error(items, rows, H) for items, rows in pieces)
-    return everywhere + float(stored)
+    return 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
+
+
+def stored_errors(A: Similarity, items: Array, H: Array) -> Array:
+    """Return for each item the sum of |A_ij - p_ij| - p_ij over its stored pairs."""
+    errors, done = np.empty(len(items)), 0
+    for some, rows in rows_of(A, items, H.shape[1]):
+        kernels.l1.stored_error(some, rows, H, errors[done : done + len(some)])
+        done += len(some)
+    return errors
 
 
 def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:

@@ -1,0 +1,318 @@
+"""Fits on the workers of Dask: the same bits, what a sweep costs, kills, and how far it reaches."""
+
+import logging
+import os
+import signal
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import odsymnmf as od
+from benchmarks import problems
+from benchmarks.timing import table
+from odsymnmf.distributed.door import looked_at
+from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.starts import random
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
+from odsymnmf.problem.rounds import ROUNDS, tiles
+from odsymnmf.similarity import as_similarity
+
+RANDOM = {"init": "random", "random_state": 0, "tol": 0.0}
+LIMIT = "1.5GB"
+KILLS = 20
+# The problem that the simulation is about: items, stored entries, clusters, bytes of a number.
+ITEMS, STORED, COLUMNS, BYTES = 10**7, 2 * 10**9, 50, 8
+# A network of 10 Gbit/s, in bytes a second.
+NETWORK = 1.25e9
+# Numbers of a long message, and by how much the times of tiles spread.
+LONG, SPREAD = 2**20, 0.1
+
+
+@contextmanager
+def cluster(workers: int, memory: str = "auto") -> Iterator[Any]:
+    """Be a client of so many processes of one thread each."""
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    options = {"silence_logs": logging.ERROR, "dashboard_address": ":0", "memory_limit": memory}
+    with (
+        LocalCluster(workers, threads_per_worker=1, processes=True, **options) as local,
+        Client(local) as client,
+    ):
+        client.wait_for_workers(workers)
+        yield client
+
+
+def blocks(A: Any, count: int) -> Any:
+    """Return a sparse matrix as a dask array of CSR row blocks."""
+    import dask
+    import dask.array as da
+
+    n = A.shape[0]
+    cuts = np.linspace(0, n, count + 1).astype(int)
+    rows = [
+        da.from_delayed(
+            dask.delayed(A[a:b]), (b - a, n), dtype=A.dtype, meta=sparse.csr_array((0, 0))
+        )
+        for a, b in pairwise(cuts.tolist())
+    ]
+    return da.concatenate(rows)
+
+
+def timed_fit(A: Any, r: int, sweeps: int, **options: Any) -> tuple[Any, float]:
+    """Return a fit, and the median time of its sweeps after the first two."""
+    moments: list[float] = []
+    found = od.factorize(
+        A,
+        r,
+        max_iter=sweeps,
+        callback=lambda sweep: moments.append(time.perf_counter()),
+        **RANDOM,
+        **options,
+    )
+    return found, median(np.diff(moments)[1:])
+
+
+def same(one: Any, other: Any) -> bool:
+    return bool((one.H == other.H).all() and (one.history == other.history).all())
+
+
+def sweeps_beside_threads() -> Iterator[tuple[str, str, str]]:
+    """Compare sweeps of two worker processes with those of two threads, in turn."""
+    A, _ = problems.shuffled(*problems.planted(200_000, 4_000_000, 50))
+    A = sparse.csr_array(A)
+    with cluster(2) as client:
+        D = client.persist(blocks(A, 8))
+        timed_fit(D, 50, 3)  # compiled
+        ratios, equal = [], []
+        for _ in range(3):
+            mine, here = timed_fit(A, 50, 8, n_jobs=2)
+            found, there = timed_fit(D, 50, 8)
+            ratios.append(there / here)
+            equal.append(same(found, mine))
+    name = "l2 sparse, n = 200,000, r = 50, 2 processes"
+    yield f"{name}: same bits as n_jobs=2", "always", f"{sum(equal)} of {len(equal)}"
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+    yield f"{name}: sweep / that of n_jobs=2", "<= 1.5", f"{median(ratios):.2f} ({spread})"
+
+
+def from_parquet(n: int = 500_000, stored: int = 20_000_000, r: int = 20) -> Iterator[Any]:
+    """Fit a graph that is read from 16 parquet files, by workers of little memory."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    A, _ = problems.shuffled(*problems.planted(n, stored, r))
+    upper = sparse.triu(A, 1).tocoo()
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(16):
+            some = slice(k, None, 16)
+            links = {"source": upper.row[some], "target": upper.col[some]}
+            pd.DataFrame(links | {"weight": upper.data[some]}).to_parquet(
+                Path(folder, f"part{k:02d}.parquet")
+            )
+        with cluster(2, LIMIT) as client:
+            held = Watch(client)
+            with held:
+                rows = od.distributed.from_edges(dd.read_parquet(folder))
+                found = od.factorize(rows, r, max_iter=3, **RANDOM)
+    mine = od.factorize(sparse.csr_array(A), r, max_iter=3, n_jobs=2, **RANDOM)
+    what = f"{A.nnz:,} stored entries of {n:,} items, 16 parquet files, r = {r}"
+    yield f"{what}, {LIMIT} a worker", "fits", f"at most {held.peak / 2**30:.2f} GiB a worker"
+    equal = "equal" if found.objective == mine.objective else "differs"
+    yield "its objective beside that of one machine", "equal", equal
+
+
+class Watch(threading.Thread):
+    """The largest resident memory of any worker, looked at ten times a second."""
+
+    def __init__(self, client: Any):
+        super().__init__(daemon=True)
+        self.pids = list(client.run(os.getpid).values())
+        self.peak, self._ended = 0, threading.Event()
+
+    def __enter__(self) -> "Watch":
+        self.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        page = os.sysconf("SC_PAGE_SIZE")
+        while not self._ended.wait(0.1):
+            for pid in self.pids:
+                try:
+                    resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+                except OSError:
+                    continue
+                self.peak = max(self.peak, resident)
+
+
+def kills(workers: int = 4) -> Iterator[tuple[str, str, str]]:
+    """Kill a worker at a random moment of a fit, again and again."""
+    A, _ = problems.shuffled(*problems.planted(20_000, 400_000, 20))
+    A, rng = sparse.csr_array(A), np.random.default_rng(0)
+    options = {"max_iter": 40, **RANDOM}
+    mine = od.factorize(A, 20, n_jobs=2, **options)
+    equal = 0
+    with cluster(workers) as client:
+        D = blocks(A, 8)
+        started = time.perf_counter()
+        od.factorize(D, 20, **options)
+        usual = time.perf_counter() - started
+        for _ in range(KILLS):
+            client.wait_for_workers(workers)
+            pids = sorted(client.run(os.getpid).values())
+            victim = pids[int(rng.integers(len(pids)))]
+            moment = rng.uniform(0, usual)
+            timer = threading.Timer(moment, os.kill, (victim, signal.SIGKILL))
+            timer.start()
+            equal += same(od.factorize(D, 20, **options), mine)
+            timer.join()
+    yield (
+        f"kill -9 of one of {workers} workers at a random moment",
+        "same bits",
+        (f"{equal} of {KILLS}"),
+    )
+
+
+# --- how far it reaches -----------------------------------------------------------------------
+
+
+class Constants(NamedTuple):
+    """What was measured: seconds of a thread for an entry of A or of H H^T, of a message, a byte.
+
+    Attributes
+    ----------
+    entry : float
+        For each stored entry and cluster.
+    square : float
+        For each item and pair of clusters.
+    message : float
+        Until all have exchanged nothing much.
+    byte : float
+        For each byte that a worker receives.
+    """
+
+    entry: float
+    square: float
+    message: float
+    byte: float
+
+
+def one_sweep(stored: int, n: int = 100_000, r: int = COLUMNS) -> float:
+    """Return the time of a sweep in rounds by one thread."""
+    A, _ = problems.shuffled(*problems.planted(n, stored, r))
+    loss = make_loss("l2", as_similarity(sparse.csr_array(A)), np.inf)
+    H = random(loss, r, np.random.default_rng(0))
+    sums, rounds, items = loss.sums(H), Rounds(loss, Team()), np.arange(n)
+    times = []
+    for _ in range(6):
+        started = time.perf_counter()
+        loss.sweep(H, sums, items, rounds=rounds)
+        times.append(time.perf_counter() - started)
+    return min(times[1:])
+
+
+def exchange_seconds(size: int, repeats: int) -> float:
+    """Return the least time of an exchange of so many numbers, on the worker of a member."""
+    from odsymnmf.distributed.member import _MEMBERS
+
+    (member,) = _MEMBERS.values()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        member.post.exchange(np.ones(size))
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def constants() -> Constants:
+    """Measure them here: two sweeps of different density, two messages of different length."""
+    n, few, many = 100_000, 1_000_000, 4_000_000
+    thin, thick = one_sweep(few, n), one_sweep(many, n)
+    entry = (thick - thin) / ((many - few) * COLUMNS)
+    square = max(0.0, thin - entry * few * COLUMNS) / (n * COLUMNS**2)
+    A, _ = problems.planted(n, 200_000, 10)
+    with cluster(2) as client:
+        rows = looked_at(client, blocks(sparse.csr_array(A), 4))
+        rows.load(tiles(n, 10, 2))
+        found = []
+        for size in (1, LONG):
+            asked = [
+                client.submit(exchange_seconds, size, 10, workers=[address], pure=False)
+                for address in client.nthreads()
+            ]
+            found.append(max(client.gather(asked)))
+        rows.close()
+    message, long = found
+    return Constants(entry, square, message, max(0.0, long - message) / (8 * LONG))
+
+
+def simulated(c: Constants, workers: int, threads: int, seed: int = 0) -> float:
+    """Return the seconds of a sweep: rounds of tiles, the slowest worker, two exchanges."""
+    cut = tiles(ITEMS, COLUMNS, STORED // ITEMS)
+    work = c.entry * STORED * COLUMNS + c.square * ITEMS * COLUMNS**2
+    times = np.random.default_rng(seed).normal(1.0, SPREAD, (ROUNDS, len(cut)))
+    times *= work / (ROUNDS * len(cut) * threads)
+    ends = np.linspace(0, len(cut), workers + 1).astype(int)
+    slowest = np.add.reduceat(times, ends[:-1], axis=1).max(axis=1).sum()
+    if workers == 1:
+        return float(slowest)
+    byte = c.byte + 1 / NETWORK
+    received = traffic(workers)
+    messages = 2 * ROUNDS * c.message * (workers - 1)
+    return float(slowest + messages + byte * (received + BYTES * ITEMS * COLUMNS))
+
+
+def traffic(workers: int) -> float:
+    """Return how many bytes a worker receives in a sweep: rows of the others, and their sums."""
+    pieces = len(tiles(ITEMS, COLUMNS, STORED // ITEMS))
+    rows, sums = BYTES * ITEMS * COLUMNS, 8 * ROUNDS * pieces * COLUMNS**2
+    return (rows + sums) * (workers - 1) / workers
+
+
+def memory(workers: int) -> float:
+    """Return how many bytes a worker holds: its rows of A and their pairs inside rounds, H."""
+    rows = (4 + BYTES) * STORED / workers * (1 + 1 / (2 * ROUNDS)) + 2 * 8 * ITEMS
+    return rows + BYTES * ITEMS * COLUMNS * (1 + 1 / ROUNDS)
+
+
+def reach() -> Iterator[tuple[Any, ...]]:
+    c = constants()
+    for workers in (1, 4, 8, 16, 32, 64):
+        cells: list[Any] = [workers, f"{memory(workers) / 2**30:.1f} GiB"]
+        cells.append(f"{traffic(workers) / 2**30:.2f} GiB" if workers > 1 else "0")
+        for threads in (1, 8):
+            alone, sweep = simulated(c, 1, threads), simulated(c, workers, threads)
+            cells.append(f"{sweep:.1f} s, {100 * alone / (workers * sweep):.0f} %")
+        yield tuple(cells)
+    yield (
+        f"measured here: {1e9 * c.entry:.2f} ns an entry and cluster, {1e9 * c.square:.2f} ns an "
+        f"item and pair of clusters, {1e3 * c.message:.1f} ms an exchange, "
+        f"{1e9 * c.byte:.2f} ns a byte",
+        *[""] * 4,
+    )
+
+
+def main(data: Path | None) -> None:
+    warnings.simplefilter("ignore")
+    header = ["what", "goal", "measured"]
+    table("Sweeps of worker processes", header, sweeps_beside_threads())
+    table("A graph from parquet", header, from_parquet())
+    table("Workers that are killed", header, kills())
+    header = ["workers", "memory of each", "received by each in a sweep"]
+    header += ["a sweep, efficiency: 1 thread a worker", "8 threads a worker"]
+    table("Simulated: 10 million items, a billion pairs, r = 50, 10 Gbit/s", header, reach())

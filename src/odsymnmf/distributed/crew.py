@@ -1,0 +1,456 @@
+"""The members of a fit, from the client's side: who holds what, and what to do when one is lost.
+
+The client keeps H and the sums as they were when the last sweep ended. When a worker goes, its
+tiles are made again from their source on those that are left, all are given H and the sums as the
+client has them, and the sweep is done again, to the same bits.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array, blocks
+from odsymnmf.distributed.blocks import RowBlocks, columns_of
+from odsymnmf.distributed.member import Fit, Member, Receipt, receive
+from odsymnmf.distributed.parts import Problem, items_of, words_of
+from odsymnmf.distributed.post import LostError, call
+from odsymnmf.problem.following import FEATURES, WORDS
+
+# Seconds: how long to wait for any worker, for an answer to a ping, and between looks at who is
+# still there.
+PATIENCE, ANSWER, LOOK = 300.0, 10.0, 5.0
+# Seconds within which a worker answers that the client can reach itself.
+NEAR = 2.0
+# Rows that are compared at a time.
+ROWS = 2**12
+# How often one step may be tried: workers go, but not all the time.
+TIMES = 10
+
+
+class Crew:
+    """The members that share one problem.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    rows : RowBlocks
+        Where the problem comes from, again and again if need be.
+    held : RowBlocks or None
+        The same, computed already: let go of when it is loaded.
+    problem : Problem
+        Its size and its tiles.
+    diagonal : ndarray
+        A_ii of similarities; for documents it is found when they are loaded.
+    load : ndarray
+        How much work each tile is.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        rows: RowBlocks,
+        held: RowBlocks | None,
+        problem: Problem,
+        diagonal: Array,
+        load: Array,
+    ):
+        self.client, self.problem, self.diagonal, self.load = client, problem, diagonal, load
+        self.fit: Fit | None = None
+        self._source = (held or rows).pieces(problem.tiles, problem.dtype)
+        self._epoch = self._count = 0
+        self._actors: dict[str, Any] = {}  # by the address of their workers
+        self._addresses: list[str] = []  # by rank
+        self._holder: list[str | None] = [None] * len(problem.tiles)
+        self._word_holder: list[str | None] = [None] * self._ranges
+        self.receipts: list[Receipt | None] = [None] * len(problem.tiles)
+        # What members hold, None if nothing.
+        self._held: Array | None = None
+        self._sums: dict[str, Array] = {}
+        self.lost = 0
+        self._begun = False
+        # Whether the client reaches the workers, or only the scheduler does.
+        self._direct = bool(client.direct_to_workers)
+        self._until_done(lambda: None)
+        # Should a worker go, its part is made again from the beginning.
+        self._source = rows.pieces(problem.tiles, problem.dtype)
+
+    @property
+    def _ranges(self) -> int:
+        """How many ranges of words there are."""
+        return -(-self.problem.m // (WORDS if self.problem.sparse else FEATURES))
+
+    # --- what a fit asks for ------------------------------------------------------------------
+
+    def set_fit(self, fit: Fit) -> None:
+        """Say what is to be minimised."""
+        self.fit = fit
+        self._sums = {}
+        self._until_done(lambda: self._call("fit_to", [(fit,)] * self.size))
+
+    @property
+    def size(self) -> int:
+        """How many members there are."""
+        return len(self._addresses)
+
+    def sweep(self, H: Array, sums: Any, l1_ratio: float | None) -> tuple[Any, int]:
+        """Make one sweep: H and the sums as they are before, then as they are after it."""
+
+        def attempt() -> Any:
+            self._hold(H, sums.state())
+            return self._call("sweep", [(l1_ratio,)] * self.size)
+
+        found = self._until_done(attempt)
+        for rank, swept in enumerate(found):
+            H[self._items(rank)] = swept.rows
+        sums.load({**sums.state(), **found[0].sums})
+        assert self._held is not None
+        self._held[:] = H
+        self._sums = {name: np.array(array) for name, array in sums.state().items()}
+        return found[0].found, found[0].refused
+
+    def product(self, V: Array) -> Array:
+        """Return w A V, the diagonal left out."""
+        return self._until_done(lambda: self._product(V))
+
+    def _product(self, V: Array) -> Array:
+        whole = V.ndim == 1
+        parts = [(V if whole else V[self._items(rank)], whole) for rank in range(self.size)]
+        found = self._call("product", parts)
+        product = np.empty(V.shape, found[0].dtype)
+        for rank, rows in enumerate(found):
+            product[self._items(rank)] = rows
+        return product
+
+    def errors(self, H: Array, power: int, method: str = "errors") -> list[Array]:
+        """Return what every item adds to f_p, in parts."""
+
+        def attempt() -> list[Array]:
+            small = H.shape[1] == 1
+            if not small:
+                self._hold(H, {})
+            arg = H if small else None
+            found = self._call(method, [(arg, power)[: 2 if method == "errors" else 1]] * self.size)
+            found = [rows if isinstance(rows, list | tuple) else [rows] for rows in found]
+            parts = [np.empty(self.problem.n) for _ in found[0]]
+            for rank, some in enumerate(found):
+                for part, rows in zip(parts, some, strict=True):
+                    part[self._items(rank)] = rows
+            return parts
+
+        return self._until_done(attempt)
+
+    def words(self, H: Array) -> Array:
+        """Return X^T H."""
+
+        def attempt() -> Array:
+            self._hold(H, {})
+            found = self._call("words", [()] * self.size)
+            Z = np.empty((self.problem.m, H.shape[1]))
+            for rank, rows in enumerate(found):
+                Z[self._words(rank)] = rows
+            return Z
+
+        return self._until_done(attempt)
+
+    def energy(self) -> float:
+        """Return |X^T X|^2, from blocks of words with blocks of words, in their order."""
+
+        def attempt() -> float:
+            found = self._call("energy", [()] * self.size)
+            return float(np.sum(np.sum(found, axis=0)))
+
+        return self._until_done(attempt)
+
+    def stop(self) -> None:
+        """Let members give up what they are at; what comes next begins anew."""
+        self.client.sync(self._stop_all)
+        self._forget()
+        self._begun = False
+
+    def close(self) -> None:
+        """Let members go, and the memory that they hold."""
+        with suppress(TimeoutError, OSError, LostError):
+            self.client.sync(self._close_all)
+        for actor in self._actors.values():
+            actor.release()
+        self._actors = {}
+
+    # --- who holds what -----------------------------------------------------------------------
+
+    def _owners(self, holders: list[str | None]) -> Array:
+        ranks = {address: rank for rank, address in enumerate(self._addresses)}
+        return np.array([ranks[str(address)] for address in holders], dtype=np.intp)
+
+    def _items(self, rank: int) -> slice | Array:
+        """Return the items of a member, as a slice where they follow each other."""
+        return items_of(self.problem.tiles, self._owners(self._holder), rank)
+
+    def _words(self, rank: int) -> Array:
+        size = WORDS if self.problem.sparse else FEATURES
+        return words_of(self._owners(self._word_holder), rank, self.problem.m, size)
+
+    def _hold(self, H: Array, sums: dict[str, Array]) -> None:
+        """Let members hold this H and these sums; only what differs is sent."""
+        held = self._held
+        where: Array | None = None
+        places: list[Any] = [self._items(rank) for rank in range(self.size)]
+        if held is not None and held.shape == H.shape:
+            where = _differing_rows(held, H)
+            places = np.array_split(where, self.size)  # any member may tell the others
+        known = {} if held is None else self._sums
+        news = {
+            name: array
+            for name, array in sums.items()
+            if name not in known or not np.array_equal(known[name], array)
+        }
+        if where is not None and not len(where) and not news:
+            return
+        self._held = None
+        args = [(H[some], None if where is None else some, news) for some in places]
+        self._call("hold", args)
+        self._held = H.copy()
+        self._sums = {**known, **{name: np.array(array) for name, array in news.items()}}
+
+    def _forget(self) -> None:
+        """Know no more what members hold."""
+        self._held, self._sums = None, {}
+
+    # --- losing and finding workers -----------------------------------------------------------
+
+    def _until_done(self, attempt: Callable[[], Any]) -> Any:
+        """Do something, however many workers go meanwhile."""
+        for _ in range(TIMES):
+            try:
+                if not self._addresses:
+                    self._gather_crew()
+                elif not self._begun:
+                    self._begin()
+                return attempt()
+            except LostError as error:
+                reason = error
+                self.lost += 1
+                self._forget()
+                self._addresses = []
+        raise RuntimeError(
+            f"a step of the fit was tried {TIMES} times, and every time a worker was lost: {reason}"
+        ) from reason
+
+    def _gather_crew(self) -> None:
+        """Make members of all workers, and give the tiles that nobody holds to those with least."""
+        there = self._workers()
+        alive = self.client.sync(self._alive, [a for a in self._actors if a in there])
+        gone = [address for address in self._actors if address not in alive]
+        for address in gone:  # the scheduler may still think that they are there
+            self._actors.pop(address).release()
+        for address in there:
+            if address not in self._actors and address not in gone:
+                self._add_member(address)
+        if not self._direct:
+            self._direct = self.client.sync(self._reaches, next(iter(self._actors), None))
+        if not self._actors:
+            time.sleep(1.0)
+            raise LostError("no worker is left")
+        self._addresses = sorted(self._actors, key=lambda a: str(self._actors[a].key))
+        self._deal()
+        self._load()
+        self._begin()
+        owners = self._owners(self._holder)
+        words = self._owners(self._word_holder) if self.problem.m else None
+        self._call("assemble", [(owners, words, self.diagonal, self.fit)] * self.size)
+
+    def _begin(self) -> None:
+        """Let members begin anew: what they were at is over."""
+        self._epoch += 1
+        peers = [(address, self._actors[address].key) for address in self._addresses]
+        self._call("begin", [(self._epoch, rank, peers) for rank in range(self.size)])
+        self._begun = True
+
+    def _workers(self) -> list[str]:
+        """Return the addresses of the workers; wait for one, if there are none."""
+        for _ in range(int(PATIENCE / LOOK)):
+            there = list(self.client.nthreads())
+            if there:
+                return there
+            try:
+                self.client.wait_for_workers(1, timeout=LOOK)
+            except TimeoutError:
+                continue
+        raise RuntimeError(
+            f"no worker of {self.client.scheduler.address} is left, and none came in "
+            f"{PATIENCE:.0f} s; start some. With checkpoint=, the fit can then go on from there."
+        )
+
+    def _add_member(self, address: str) -> None:
+        self._count += 1
+        name = f"odsymnmf-{self._count:06d}-{uuid.uuid4().hex}"
+        future = self.client.submit(
+            Member, name, self.problem, actor=True, workers=[address], key=name, pure=False
+        )
+        self._wait_for([future], {address})
+        self._actors[address] = future
+
+    def _deal(self) -> None:
+        """Give away the tiles and words that nobody holds."""
+        self._holder = _dealt(self._holder, self.load, self._addresses)
+        self._word_holder = _dealt(self._word_holder, np.ones(self._ranges), self._addresses)
+
+    def _load(self) -> None:
+        """Have the pieces made where they are missing."""
+        import dask
+
+        give = dask.delayed(receive, pure=False)
+        pick = dask.delayed(columns_of, pure=False)
+        tasks: list[tuple[str, int, Any]] = []
+        for address in self._addresses:
+            name = self._actors[address].key
+            tiles, ranges = self.client.sync(self._ask, address, "held")
+            wanted = {t for t, holder in enumerate(self._holder) if holder == address}
+            tasks += [
+                (address, t, give(name, t, self._source[t])) for t in sorted(wanted - set(tiles))
+            ]
+            words = [k for k, holder in enumerate(self._word_holder) if holder == address]
+            if self.problem.m and words != list(ranges):
+                own = dask.delayed(self._words(self._addresses.index(address)), traverse=False)
+                tasks += [
+                    (address, -1, give(name, t, pick(self._source[t], own), True))
+                    for t in range(len(self.problem.tiles))
+                ]
+        futures: list[Any] = []
+        for address in self._addresses:
+            own = [task for holder, _, task in tasks if holder == address]
+            futures += self.client.compute(own, workers=[address], optimize_graph=False)
+        self._wait_for(futures, set(self._addresses))
+        for (_, t, _), receipt in zip(tasks, self.client.gather(futures), strict=True):
+            if t >= 0:
+                self.receipts[t] = receipt
+                if self.problem.m:
+                    self.diagonal[self.problem.tiles[t]] = receipt.squares
+
+    def _wait_for(self, futures: list[Any], addresses: set[str]) -> None:
+        """Wait for tasks on some workers; LostError if one of these goes."""
+        from distributed import wait
+        from distributed.scheduler import KilledWorker
+
+        while True:
+            try:
+                wait(futures, timeout=LOOK)
+                break
+            except TimeoutError:
+                if not addresses <= set(self.client.nthreads()):
+                    raise LostError("a worker has gone") from None
+        for future in futures:
+            if future.status != "finished":
+                error = future.exception() if future.status == "error" else None
+                if error is None or isinstance(error, KilledWorker):
+                    raise LostError("a worker has gone")
+                raise error
+
+    # --- calls, in the event loop of the client -----------------------------------------------
+
+    def _call(self, method: str, args: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a method of every member; when one fails, let all others give up, and raise."""
+        return self.client.sync(self._call_all, method, args)
+
+    async def _call_all(self, method: str, args: Sequence[tuple[Any, ...]]) -> list[Any]:
+        tasks = [
+            asyncio.ensure_future(self._ask(address, method, *some))
+            for address, some in zip(self._addresses, args, strict=True)
+        ]
+        waiting = set(tasks)
+        while waiting:
+            done, waiting = await asyncio.wait(
+                waiting, timeout=LOOK, return_when=asyncio.FIRST_EXCEPTION
+            )
+            failed = any(task.exception() is not None for task in done)
+            if failed or (waiting and not await self._all_there()):
+                await self._stop_all()
+                if waiting:
+                    await asyncio.wait(waiting, timeout=ANSWER)
+                break
+        for task in tasks:
+            if not task.done():
+                task.cancel()
+        errors = [task.exception() for task in tasks if task.done() and not task.cancelled()]
+        for error in errors:
+            if error is not None and not isinstance(error, LostError):
+                raise error
+        if any(errors) or not all(task.done() and not task.cancelled() for task in tasks):
+            raise LostError("a worker has gone")
+        return [task.result() for task in tasks]
+
+    async def _ask(self, address: str, method: str, *args: Any) -> Any:
+        from distributed.actor import ProxyRPC
+
+        rpc = self.client.rpc(address)
+        if not self._direct:
+            rpc = ProxyRPC(self.client.scheduler, address)
+        return await call(rpc, self._actors[address].key, method, *args)
+
+    async def _reaches(self, address: str | None) -> bool:
+        """Say whether a worker answers the client itself."""
+        if address is None:
+            return False
+        try:
+            rpc = self.client.rpc(address)
+            await asyncio.wait_for(call(rpc, self._actors[address].key, "ping"), NEAR)
+            return True
+        except (TimeoutError, LostError):
+            return False
+
+    async def _all_there(self) -> bool:
+        there = await self.client.scheduler.ncores(workers=None)
+        return set(self._addresses) <= set(there)
+
+    async def _alive(self, addresses: list[str]) -> list[str]:
+        """Return which of these members answer."""
+
+        async def answers(address: str) -> bool:
+            try:
+                await asyncio.wait_for(self._ask(address, "ping"), ANSWER)
+                return True
+            except (TimeoutError, LostError):
+                return False
+
+        found = await asyncio.gather(*(answers(address) for address in addresses))
+        return [address for address, there in zip(addresses, found, strict=True) if there]
+
+    async def _stop_all(self) -> None:
+        asked = (asyncio.wait_for(self._ask(a, "stop"), ANSWER) for a in self._actors)
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    async def _close_all(self) -> None:
+        asked = (asyncio.wait_for(self._ask(a, "close"), ANSWER) for a in self._actors)
+        await asyncio.gather(*asked, return_exceptions=True)
+
+
+def _differing_rows(A: Array, B: Array) -> Array:
+    """Return the numbers of the rows that differ."""
+    found = [np.empty(0, np.intp)]
+    for b in blocks(len(A), ROWS):
+        if not np.array_equal(A[b], B[b]):
+            found.append(b.start + np.flatnonzero((A[b] != B[b]).any(axis=1)))
+    return np.concatenate(found)
+
+
+def _dealt(holders: list[str | None], load: Array, addresses: list[str]) -> list[str | None]:
+    """Give what nobody has to those who have least; in the beginning, everybody a stretch."""
+    if not any(holder in addresses for holder in holders):
+        ends = np.cumsum(load) - load / 2
+        ranks = (ends * len(addresses) / max(float(load.sum()), 1e-300)).astype(int)
+        return [addresses[min(rank, len(addresses) - 1)] for rank in ranks.tolist()]
+    held = dict.fromkeys(addresses, 0.0)
+    for holder, size in zip(holders, load, strict=True):
+        if holder in held:
+            held[holder] += float(size)
+    found: list[str | None] = []
+    for holder, size in zip(holders, load, strict=True):
+        if holder not in held:
+            holder = min(held, key=lambda address: held[address])
+            held[holder] += float(size)
+        found.append(holder)
+    return found

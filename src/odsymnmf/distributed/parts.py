@@ -1,0 +1,286 @@
+"""The part of a problem that a member holds: some rows of A, behind the protocol of all of it.
+
+Kernels ask for rows by the numbers of the items, so a part has places for all n of them, and
+nothing in those that are another member's. Of documents, a member holds the rows of its own items
+and the columns of its own words.
+"""
+
+import hashlib
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.arrays import Array, blocks
+from odsymnmf.problem import Dense, Similarity, Sparse
+from odsymnmf.problem.following import FEATURES, WORDS, FeatureBlocks, FeatureSums
+from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.weights import ORDINARY, Weights
+
+
+class Problem(NamedTuple):
+    """What all members know of the problem.
+
+    Attributes
+    ----------
+    n, m : int
+        Items, and features (0: similarities are given).
+    dtype : dtype
+    tiles : list of slice
+        The pieces that the items are cut into.
+    sparse, unknown : bool
+        Whether A or X is sparse, and whether any pair is unknown.
+    """
+
+    n: int
+    m: int
+    dtype: Any
+    tiles: list[slice]
+    sparse: bool
+    unknown: bool
+
+
+class Piece(NamedTuple):
+    """The rows of one tile.
+
+    Attributes
+    ----------
+    start : int
+        The first of its items.
+    matrix : csr_array or ndarray
+        Their rows of A, without unknown pairs; of a sparse A also without the diagonal. Or of X.
+    unknown : csr_array or None
+        Which pairs are unknown.
+    """
+
+    start: int
+    matrix: Any
+    unknown: Any = None
+
+
+def items_of(tiles: list[slice], owners: Array, rank: int) -> slice | Array:
+    """Return the items of a member's tiles; as a slice where they follow each other."""
+    own = np.flatnonzero(owners == rank).tolist()
+    if own and own[-1] - own[0] == len(own) - 1:
+        return slice(tiles[own[0]].start, tiles[own[-1]].stop)
+    ranges = [np.arange(tiles[t].start, tiles[t].stop) for t in own]
+    return np.concatenate([np.empty(0, np.intp), *ranges])
+
+
+def digest_of(piece: Piece) -> str:
+    """Return the SHA-256 of a piece."""
+    digest = hashlib.sha256()
+    for matrix in (piece.matrix, piece.unknown):
+        if matrix is None:
+            continue
+        parts: tuple[Any, ...] = (matrix,)
+        if not isinstance(matrix, np.ndarray):
+            parts = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def part_of(problem: Problem, pieces: list[Piece], diagonal: Array) -> Similarity:
+    """Return the problem as far as it is in these pieces, in the order of the items."""
+    n, weights = problem.n, ORDINARY
+    if problem.unknown:  # others may have some where there are none here
+        unknown = [Piece(p.start, p.unknown) for p in pieces if p.unknown is not None]
+        pattern = stacked(unknown, n, n, np.dtype(np.float64))
+        pattern.data[:] = -1.0
+        weights = Weights(1.0, pattern, np.zeros(pattern.nnz))
+    if problem.sparse:
+        return Sparse(stacked(pieces, n, n, problem.dtype), diagonal, weights)
+    held: Any = HeldRows(n, n, problem.dtype, pieces)
+    held.diagonal = diagonal
+    return DensePart(held, weights)
+
+
+def stacked(pieces: list[Piece], n: int, m: int, dtype: Any) -> Any:
+    """Return an n x m CSR array with the rows of the pieces, all others empty."""
+    counts = np.zeros(n + 1, dtype=np.int64)
+    for piece in pieces:
+        rows = piece.matrix.shape[0]
+        counts[piece.start + 1 : piece.start + 1 + rows] = np.diff(piece.matrix.indptr)
+    indptr = np.cumsum(counts)
+    index = np.int32 if max(n, m, int(indptr[-1])) < 2**31 else np.int64
+    data, indices = np.empty(indptr[-1], dtype), np.empty(indptr[-1], index)
+    for piece in pieces:
+        place = slice(indptr[piece.start], indptr[piece.start + piece.matrix.shape[0]])
+        data[place], indices[place] = piece.matrix.data, piece.matrix.indices
+    made = sparse.csr_array((data, indices, indptr.astype(index)), shape=(n, m))
+    made.has_canonical_format = True
+    return made
+
+
+def rows_together(problem: Problem, pieces: list[Piece]) -> Any:
+    """Return the rows of the pieces by the numbers of their items."""
+    n, m, dtype = problem[:3]
+    return stacked(pieces, n, m, dtype) if problem.sparse else HeldRows(n, m, dtype, pieces)
+
+
+def columns_together(problem: Problem, pieces: list[Piece]) -> Any:
+    """Return some columns of all items; those of a full matrix lie together."""
+    if problem.sparse:
+        return stacked(pieces, *problem[:3])
+    if not pieces:
+        return np.empty((problem.n, 0), problem.dtype)
+    return np.concatenate([piece.matrix for piece in pieces])
+
+
+def views(A: Any, pieces: list[Piece]) -> list[Piece]:
+    """Return the same pieces as views of what was made of them: their own arrays can go."""
+    held: Any = A.A
+    found = []
+    for start, matrix, unknown in pieces:
+        rows = matrix.shape[0]
+        if isinstance(held, HeldRows):
+            first = int(held.place[start])
+            view: Any = held.rows[first : first + rows]
+        else:
+            ends = held.indptr[start : start + rows + 1]
+            some = slice(int(ends[0]), int(ends[-1]))
+            parts = held.data[some], held.indices[some], ends - ends[0]
+            view = sparse.csr_array(parts, shape=matrix.shape)
+        found.append(Piece(start, view, unknown))
+    return found
+
+
+class HeldRows:
+    """Some rows of a full matrix, to be asked for by the numbers of the items."""
+
+    def __init__(self, n: int, m: int, dtype: Any, pieces: list[Piece]):
+        self.shape, self.dtype, self.diagonal = (n, m), dtype, np.empty(0)
+        self.rows = np.concatenate([np.empty((0, m), dtype), *(p.matrix for p in pieces)])
+        self.place = np.full(n, -1, dtype=np.intp)
+        items = [np.arange(p.start, p.start + len(p.matrix)) for p in pieces]
+        self.place[np.concatenate([np.empty(0, np.intp), *items])] = np.arange(len(self.rows))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Array:
+        if isinstance(key, tuple):
+            rows, columns = key
+            return self.rows[self.place[rows]][:, columns]
+        return self.rows[self.place[key]]
+
+
+class DensePart(Dense):
+    """Some rows of similarities stored in full."""
+
+    @property
+    def diagonal(self) -> Array:
+        held: Any = self.A
+        return held.diagonal
+
+
+class DocumentsPart:
+    """A = X X^T, of which a member has the rows of its items and the columns of its words.
+
+    Attributes
+    ----------
+    X : csr_array or ndarray-like
+        The rows of the own items.
+    columns : csr_array or ndarray
+        All rows, the own words alone; of a full X only these columns, one after the other.
+    diagonal : ndarray
+        |x_i|^2 of all items.
+    owners : ndarray
+        Whose each range of words is; a full X has ranges of features.
+    rank : int
+        Which member this is.
+    """
+
+    weights = ORDINARY
+
+    def __init__(self, X: Any, columns: Any, diagonal: Array, owners: Array, rank: int, m: int):
+        self.X, self.columns, self.diagonal = X, columns, diagonal
+        self.owners, self.rank, self.m = owners, rank, m
+        self.n, self.dtype = len(diagonal), X.dtype
+
+    def following(self, H: Array) -> Any:
+        """Return the products X^T H that follow changes of H; they are not made here."""
+        return (SharedWords if sparse.issparse(self.X) else SharedFeatures)(self, H)
+
+    def words(self, H: Array) -> Array:
+        """Return the rows of X^T H of the own words."""
+        H64 = H.astype(np.float64, copy=False)
+        if not sparse.issparse(self.X):
+            own = self.columns
+            return FeatureBlocks._sums(own, H64) if own.size else np.empty((0, H.shape[1]))
+        return FeatureSums._sums(self.columns, H64)[words_of(self.owners, self.rank, self.m, WORDS)]
+
+    def range_of(self, a: int) -> Any:
+        """Return the columns of the a-th range of words, which is this member's."""
+        if sparse.issparse(self.X):
+            return self.columns[:, a * WORDS : (a + 1) * WORDS]
+        before = np.count_nonzero(self.owners[:a] == self.rank) * FEATURES
+        return self.columns[:, before : before + FEATURES]
+
+    def word_sums(self, V: Array) -> Array:
+        """Return the rows of X^T V of the own words."""
+        sums = self.columns.T @ V
+        if not sparse.issparse(self.X):
+            return sums
+        return np.ascontiguousarray(sums[words_of(self.owners, self.rank, self.m, WORDS)])
+
+    def from_words(self, parcels: list[Array], V: Array, items: Array) -> Array:
+        """Return A V of the items, without the diagonal, given everybody's rows of X^T V."""
+        size = WORDS if sparse.issparse(self.X) else FEATURES
+        sums = np.empty((self.m, *V.shape[1:]), parcels[0].dtype)
+        for rank, some in enumerate(parcels):
+            sums[words_of(self.owners, rank, self.m, size)] = some
+        own = self.diagonal[items].reshape((-1,) + (1,) * (V.ndim - 1))
+        return self.X[items] @ sums - own * V[items]
+
+
+def words_of(owners: Array, rank: int, m: int, size: int) -> Array:
+    """Return which of m words are those of a member, given whose each range of them is."""
+    return np.flatnonzero(np.repeat(owners == rank, size)[:m])
+
+
+class SharedWords(FeatureSums):
+    """Z = X^T H of all words; a member makes the changes of its own, and learns of the others."""
+
+    def __init__(self, part: DocumentsPart, H: Array):
+        self.part = part
+        self.X, self.norms = part.X, part.diagonal
+        self.Z = np.zeros((part.m, H.shape[1]))
+        self._words, self._staged = {}, []
+
+    @property
+    def held(self) -> Any:
+        """Of every item, what it has of the own words."""
+        return self.part.columns
+
+    def owners(self, tasks: int) -> list[int]:
+        """Say whose the tasks of `meetings` are."""
+        return self.part.owners.tolist()
+
+    def news(self) -> list[Any]:
+        """Return what the own tasks have made: words, and their new rows of Z."""
+        return [staged for staged in self._staged if staged is not None]
+
+    def learn(self, news: list[Any]) -> None:
+        """Take what others have made."""
+        self._staged.extend(news)
+
+
+class SharedFeatures(SharedWords, FeatureBlocks):
+    """The same for a full X, in blocks of features; the columns of the own ones lie together."""
+
+    def owners(self, tasks: int) -> list[int]:
+        """Say whose the tasks of `meetings` are; the first is about the diagonal."""
+        return [0, *self.part.owners.tolist()]
+
+    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+        some = list(blocks(self.part.m, FEATURES))
+        self._staged, steps = [None] * len(some), moves.steps
+        X, tasks, first = self.part.columns[moves.round.all], [], 0
+        for p, b in enumerate(some):
+            last = first + (b.stop - b.start) * bool(self.part.owners[p] == self.part.rank)
+            tasks.append(partial(self._change, p, b, X[:, first:last], steps))
+            first = last
+        return [partial(self._own, self.norms[moves.round.all], steps), *tasks]

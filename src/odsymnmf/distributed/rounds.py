@@ -1,0 +1,152 @@
+"""The rounds of engine/sweeps.py, shared by the members of a fit instead of the threads of one.
+
+Every member goes through the same rounds with its own copy of H and of the sums. Of a round it
+solves the rows of its own tiles, in its own threads; then all members give each other their new
+rows and what these would do, so that all decide alike. The pieces, and the order in which they are
+added up, are those of one machine.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.arrays import Array
+from odsymnmf.distributed.post import Post
+from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.losses.protocol import Change, Proposal
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
+from odsymnmf.problem.rounds import Moves, Task
+
+
+class SharedRounds(Rounds):
+    """Rounds of which this member does its own tiles.
+
+    Parameters
+    ----------
+    loss, team
+        The loss of this member's part of the problem, and its threads.
+    post : Post
+        The way to the other members.
+    tiles : list of slice
+        All tiles of the problem.
+    owners : ndarray of int
+        Whose they are, by rank.
+    rank : int
+        Which member this is.
+    allowed : float
+        By how much rounding may seem to raise f.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        team: Team,
+        post: Post,
+        tiles: list[slice],
+        owners: Array,
+        rank: int,
+        allowed: float,
+    ):
+        super().__init__(loss, team)
+        self.post, self.owners, self.rank = post, owners, rank
+        self._tiles, self._allowed = tiles, allowed
+        self._ranks = {tile.start: int(owner) for tile, owner in zip(tiles, owners, strict=True)}
+
+    def _is_mine(self, tile: slice) -> bool:
+        return self._ranks[tile.start] == self.rank
+
+    def _checked(self, task: Task) -> Any:
+        """Do a task, unless the sweep has been given up."""
+        self.post.check()
+        return task()
+
+    def _all(self, tasks: list[Task]) -> list[Any]:
+        return self.team.all([partial(self._checked, task) for task in tasks])
+
+    def _proposals(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Proposal]:
+        """Solve the rows of the own tiles; learn of all others."""
+        mine = [tile for tile in tiles if self._is_mine(tile)]
+        found = self._all([partial(self._propose, moves, sums, tile) for tile in mine])
+        parcels = self.post.exchange(_packed(moves, mine, found))
+        proposals: dict[int, Proposal] = {}
+        for rank, parcel in enumerate(parcels):
+            some = [tile for tile in tiles if self._ranks[tile.start] == rank]
+            if rank != self.rank:
+                _put_moved(moves, some, *parcel[:2])
+            unpacked = _unpacked(*parcel[2:])
+            proposals |= {t.start: p for t, p in zip(some, unpacked, strict=True)}
+        return [proposals[tile.start] for tile in tiles]
+
+    def _meetings(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Array]:
+        """Add up the own pieces of the listed pairs; learn of all others."""
+        tasks = self.loss.meetings(sums, moves, tiles)
+        whose = self._whose(sums, tasks, tiles)
+        own = [k for k, rank in enumerate(whose) if rank == self.rank]
+        found = self._all([tasks[k] for k in own])
+        shared = _shared_products(sums)
+        news = None if shared is None else shared.news()
+        parcels = self.post.exchange((np.array(found).reshape(len(own), 2), news))
+        met: list[Any] = [None] * len(tasks)
+        for rank, (values, news) in enumerate(parcels):
+            places = [k for k, owner in enumerate(whose) if owner == rank]
+            for k, value in zip(places, values, strict=True):
+                met[k] = value
+            if shared is not None and rank != self.rank:
+                shared.learn(news)
+        return met
+
+    def _whose(self, sums: Any, tasks: list[Task], tiles: list[slice]) -> list[int]:
+        """Say whose each piece of the listed pairs is: as a rule they come tile by tile."""
+        shared = _shared_products(sums)
+        if shared is not None:
+            return list(shared.owners(len(tasks)))
+        return [self._ranks[tiles[k % len(tiles)].start] for k in range(len(tasks))]
+
+
+def _shared_products(sums: Any) -> Any:
+    """Return the products with A that members tell each other of, None where there are none."""
+    products = getattr(sums, "products", None)
+    return products if hasattr(products, "news") else None
+
+
+def _packed(moves: Moves, tiles: list[slice], proposals: list[Proposal]) -> tuple[Any, ...]:
+    """Return a few arrays in place of the proposals of some tiles, with the rows that moved."""
+    places = [moves.round.places(tile) for tile in tiles]
+    r = moves.H.shape[1]
+    moved = np.concatenate([np.empty(0, bool), *(moves.moved[p] for p in places)])
+    rows = [moves.New[p] if moves.moved[p].all() else moves.New[p][moves.moved[p]] for p in places]
+    values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
+    W = [p.change.W for p in proposals if p.change.W is not None]
+    D = [p.change.D for p in proposals if p.change.D is not None]
+    New = np.concatenate([np.empty((0, r), moves.H.dtype), *rows])
+    return moved, New, values, np.array(W).reshape(-1, r), np.array(D).reshape(-1, r, r)
+
+
+def _unpacked(values: Array, W: Array, D: Array) -> list[Proposal]:
+    """Return the proposals again; the sums are copies, as they are added up in place."""
+    return [
+        Proposal(
+            np.array(value[:2]),
+            float(value[2]),
+            Change(W[k].copy() if len(W) else None, D[k].copy() if len(D) else None),
+        )
+        for k, value in enumerate(values)
+    ]
+
+
+def _put_moved(moves: Moves, tiles: list[slice], moved: Array, New: Array) -> None:
+    """Put the rows of another member's tiles among the new ones."""
+    done = used = 0
+    for tile in tiles:
+        places, where = moves.round.places(tile), moves.round.where(tile)
+        here = moved[done : done + places.stop - places.start]
+        count = int(np.count_nonzero(here))
+        if count == len(here):
+            moves.New[places] = New[used : used + count]
+        else:
+            moves.New[places] = moves.H[where]
+            moves.New[places][here] = New[used : used + count]
+        moves.moved[places] = here
+        done, used = done + len(here), used + count

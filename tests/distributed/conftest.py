@@ -1,0 +1,49 @@
+"""Clusters for the tests: threads of this process where that will do, processes where it must."""
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from distributed import Client, LocalCluster
+
+from odsymnmf.problem import rounds
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch):
+    """Tiles of 32 items, so that small problems have several. Workers are told of them."""
+    for name, value in {"LEAST": 1, "MOST": 1, "FEWEST": 2}.items():
+        monkeypatch.setattr(rounds, name, value)
+
+
+def _cluster(workers, processes):
+    return LocalCluster(
+        n_workers=workers, threads_per_worker=2, processes=processes, dashboard_address=":0"
+    )
+
+
+@pytest.fixture(scope="session")
+def _workers_in_threads():
+    with _cluster(3, processes=False) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def _workers_in_processes():
+    with _cluster(2, processes=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(_workers_in_threads):
+    """Three workers in this process."""
+    with Client(_workers_in_threads) as client:
+        yield client
+
+
+@pytest.fixture
+def processes(_workers_in_processes):
+    """Two workers in processes of their own, which may be killed: others take their place."""
+    with Client(_workers_in_processes) as client:
+        client.wait_for_workers(2)
+        yield client
