@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 import odsymnmf as od
 from odsymnmf.distributed import member
 from odsymnmf.distributed.crew import Crew
-from odsymnmf.factorization import InterruptedWarning
+from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.storage import StorageError
 
 RANDOM = {"init": "random", "random_state": 0, "max_iter": 5}
