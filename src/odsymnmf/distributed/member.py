@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
+from odsymnmf.distributed.documents import DocumentsPart
 from odsymnmf.distributed.parts import (
-    DocumentsPart,
     Piece,
     Problem,
     columns_together,
@@ -260,7 +260,7 @@ class Member:
         """Return sum_j v_ij (h_i . h_j)^2 of the own items, over the unknown pairs."""
         if self.A.weights.pattern is None:
             return np.zeros(len(self.items))
-        return listed_squares(self.A, self.items, self.H if H is None else H)
+        return listed_squares(self.A, self.items, self.H if H is None else np.array(H))
 
     def words(self) -> Array:
         """Return the rows of X^T H of the own words, H as held."""
