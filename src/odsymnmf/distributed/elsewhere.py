@@ -18,6 +18,8 @@ from odsymnmf.distributed.parts import Problem
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.measures import pair_products
 from odsymnmf.engine.losses.protocol import Pass
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
 from odsymnmf.problem import pair_squares
 from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY
 from odsymnmf.problem.rounds import tiles
@@ -203,11 +205,12 @@ class Elsewhere:
         return self._loaded
 
 
-class CrewRounds:
+class CrewRounds(Rounds):
     """Passes over all rows of H, as `Run` asks for them, made by a crew."""
 
     def __init__(self, loss: Loss, crew: Crew):
-        self.loss, self.crew, self.refused = loss, crew, 0
+        super().__init__(loss, Team())
+        self.crew = crew
 
     def __call__(self, H: Array, sums: Any) -> Pass:
         """Make one sweep."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+import odsymnmf
 from odsymnmf.arrays import Array
 from odsymnmf.distributed.documents import DocumentsPart
 from odsymnmf.distributed.parts import (
@@ -69,10 +70,15 @@ class Member:
     Methods that are coroutines answer at once; the others run one after the other in a thread.
     """
 
-    def __init__(self, name: str, problem: Problem):
+    def __init__(self, name: str, problem: Problem, version: str):
         from distributed import get_worker
 
         worker = get_worker()
+        if version != odsymnmf.__version__:
+            raise RuntimeError(
+                f"the worker {worker.address} has odsymnmf {odsymnmf.__version__}, the client "
+                f"{version}; install the same version everywhere."
+            )
         self.name, self.problem = name, problem
         self.post, self.team = Post(worker), Team(max(1, worker.state.nthreads))
         self.pieces: dict[int, Piece] = {}

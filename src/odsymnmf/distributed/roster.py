@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+import odsymnmf
 from odsymnmf.distributed.member import Member
 from odsymnmf.distributed.parts import Problem
 from odsymnmf.distributed.post import LostError, call
@@ -84,7 +85,14 @@ class Roster:
         self._count += 1
         name = f"odsymnmf-{self._count:06d}-{uuid.uuid4().hex}"
         future = self.client.submit(
-            Member, name, self.problem, actor=True, workers=[address], key=name, pure=False
+            Member,
+            name,
+            self.problem,
+            odsymnmf.__version__,
+            actor=True,
+            workers=[address],
+            key=name,
+            pure=False,
         )
         self._wait_for([future], {address})
         self._actors[address] = future
