@@ -74,6 +74,9 @@ def test_shapes_that_are_none(client):
     )
     with pytest.raises(ValueError, match="some blocks of A are sparse"):
         od.factorize(mixed, 2)
+    table = dd.from_pandas(pd.DataFrame({"source": [0], "target": [1]}), npartitions=1)
+    with pytest.raises(ValueError, match=r"a DataFrame of Dask.*from_edges"):
+        od.factorize(table, 2)
     with pytest.raises(ValueError, match="more than half of all pairs are unknown"):
         od.factorize(da.full((20, 20), np.nan, chunks=10), 2)
     with pytest.raises(ValueError, match=r"A is a dask array.*A\.compute"):
