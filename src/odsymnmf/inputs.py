@@ -82,7 +82,10 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
 
 def is_dask(A: Any) -> bool:
     """Tell whether Dask is to compute A, block by block."""
-    return hasattr(A, "__dask_graph__")
+    home = type(A).__module__.split(".")
+    ours = home[:2] == ["odsymnmf", "distributed"]
+    # xarray has the attribute, too, whatever its arrays are.
+    return hasattr(A, "__dask_graph__") and (home[0] in ("dask", "dask_expr") or ours)
 
 
 def is_elsewhere(A: Any) -> bool:

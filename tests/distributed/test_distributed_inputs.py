@@ -12,7 +12,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, io
-from odsymnmf.cli import main
+from odsymnmf.cli.app import app
 from odsymnmf.distributed import from_edges
 
 RANDOM = {"init": "random", "random_state": 0, "max_iter": 5}
@@ -74,6 +74,9 @@ def test_shapes_that_are_none(client):
     )
     with pytest.raises(ValueError, match="some blocks of A are sparse"):
         od.factorize(mixed, 2)
+    table = dd.from_pandas(pd.DataFrame({"source": [0], "target": [1]}), npartitions=1)
+    with pytest.raises(ValueError, match=r"a DataFrame of Dask.*from_edges"):
+        od.factorize(table, 2)
     with pytest.raises(ValueError, match="more than half of all pairs are unknown"):
         od.factorize(da.full((20, 20), np.nan, chunks=10), 2)
     with pytest.raises(ValueError, match=r"A is a dask array.*A\.compute"):
@@ -192,12 +195,15 @@ def test_a_fit_of_links(client, tmp_path):
 
 # The estimator
 
+IGNORE_MAX_ITER = pytest.mark.filterwarnings("ignore:no convergence")
+
 
 def fitted(X, **options):
-    options = {"n_clusters": 3, "max_iter": 200, "random_state": 0} | options
+    options = {"n_clusters": 3, "max_iter": 15, "random_state": 0} | options
     return ODSymNMF(**options).fit(X)
 
 
+@IGNORE_MAX_ITER
 @pytest.mark.parametrize("normalize", ["auto", "degree", None])
 @pytest.mark.parametrize(("kind", "affinity"), [("sparse", "precomputed"), ("documents", "cosine")])
 def test_the_estimator(client, normalize, kind, affinity):
@@ -232,6 +238,7 @@ def test_what_the_estimator_does_not_offer(client, options, words):
         fitted(in_blocks(problem("dense"), (30, 90)), **options)
 
 
+@IGNORE_MAX_ITER
 def test_the_estimator_without_a_client():
     A = problem("sparse")
     one, other = fitted(in_blocks(A, (30, 20))), fitted(A, n_jobs=2)
@@ -239,6 +246,7 @@ def test_the_estimator_without_a_client():
     assert_array_equal(one.labels_, other.labels_)
 
 
+@IGNORE_MAX_ITER
 def test_a_model_that_is_saved(client, tmp_path):
     model = fitted(in_blocks(problem("sparse"), (30, 90)))
     model.save(tmp_path / "model.odsym")
@@ -257,7 +265,7 @@ def test_the_command(processes, tmp_path):
     address = processes.scheduler.address
     out = tmp_path / "out"
     args = ["cluster", str(folder), "-r", "3", "--scheduler", address, "-o", str(out)]
-    result = CliRunner().invoke(main, args)
+    result = CliRunner().invoke(app, args, prog_name="odsymnmf")
     assert result.exit_code == 0, result.output
     assert "no report.html" in result.output
     labels = pd.read_csv(out / "labels.csv")
@@ -267,7 +275,9 @@ def test_the_command(processes, tmp_path):
 
 def test_the_command_says_what_is_wrong(tmp_path):
     def says(*args):
-        result = CliRunner().invoke(main, ["cluster", *map(str, args), "-r", "3"])
+        result = CliRunner().invoke(
+            app, ["cluster", *map(str, args), "-r", "3"], prog_name="odsymnmf"
+        )
         assert result.exit_code != 0
         return result.output
 

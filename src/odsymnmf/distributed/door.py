@@ -49,6 +49,7 @@ def looked_at(client: Any, A: Any, *, affinity: str | None = None) -> Elsewhere:
         if affinity is not None:
             raise ValueError(f'edges are similarities; leave affinity="{affinity}" out.')
         return look(client, A)
+    _refuse_others(A)
     return look(client, from_array(A, features=affinity is not None, cosine=affinity == "cosine"))
 
 
@@ -67,7 +68,16 @@ def gathered(A: Any) -> Any:
 
     if isinstance(A, RowBlocks):
         return A.compute()
+    _refuse_others(A)
     rows = dask.compute(*(list(row) for row in A.to_delayed().tolist()))
     if any(sparse.issparse(piece) for row in rows for piece in row):
         return sparse.csr_array(sparse.vstack([sparse.hstack(row) for row in rows], format="csr"))
     return np.block([list(row) for row in rows])
+
+
+def _refuse_others(A: Any) -> None:
+    if not hasattr(A, "chunks"):
+        raise ValueError(
+            f"A is a {type(A).__name__} of Dask, not an array; for a table of links pass "
+            "odsymnmf.distributed.from_edges(df), for features df.to_dask_array(lengths=True)."
+        )

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.distributed import blocks
-from odsymnmf.distributed.blocks import Look, RowBlocks
+from odsymnmf.distributed import cleaning
+from odsymnmf.distributed.blocks import RowBlocks
+from odsymnmf.distributed.cleaning import Look
 from odsymnmf.distributed.crew import Crew
 from odsymnmf.distributed.parts import Problem
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.measures import pair_products
 from odsymnmf.engine.losses.protocol import Pass
+from odsymnmf.engine.sweeps import Rounds
+from odsymnmf.engine.team import Team
 from odsymnmf.problem import pair_squares
 from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY
 from odsymnmf.problem.rounds import tiles
@@ -191,8 +194,8 @@ class Elsewhere:
             self._loaded = None
 
     def scaled_by(self, roots: Array) -> "Elsewhere":
-        """Return the similarities s_i A_ij s_j, to be loaded."""
-        held = self.held and self.held.scaled_by(roots)
+        """Return the similarities s_i A_ij s_j, to be loaded; what was computed goes with them."""
+        held, self.held = self.held and self.held.scaled_by(roots), None
         return Elsewhere(self.client, self.blocks.scaled_by(roots), held, self.seen)
 
     @property
@@ -202,11 +205,12 @@ class Elsewhere:
         return self._loaded
 
 
-class CrewRounds:
+class CrewRounds(Rounds):
     """Passes over all rows of H, as `Run` asks for them, made by a crew."""
 
     def __init__(self, loss: Loss, crew: Crew):
-        self.loss, self.crew, self.refused = loss, crew, 0
+        super().__init__(loss, Team())
+        self.crew = crew
 
     def __call__(self, H: Array, sums: Any) -> Pass:
         """Make one sweep."""
@@ -224,20 +228,20 @@ def looked_at(client: Any, rows: RowBlocks) -> Elsewhere:
     import dask
 
     held = replace(rows, blocks=client.persist(rows.blocks, optimize_graph=False))
-    see = dask.delayed(blocks.look_at, pure=False)
+    see = dask.delayed(cleaning.look_at, pure=False)
     pairs = [
         see(block, start, rows.n, bool(rows.m))
         for block, start in zip(held.blocks, rows.starts, strict=False)
     ]
     pairs = client.persist(pairs, optimize_graph=False)
-    first, add = dask.delayed(blocks.first_of), dask.delayed(blocks.add_columns)
+    first, add = dask.delayed(cleaning.first_of), dask.delayed(cleaning.add_columns)
     columns = pairs
     while len(columns) > 1 or columns is pairs:
         columns = [add(columns[k : k + FAN]) for k in range(0, len(columns), FAN)]
     looks, (here, bad) = client.gather(
         client.compute([[first(pair) for pair in pairs], columns[0]], optimize_graph=False)
     )
-    seen = blocks.joined(looks)
+    seen = cleaning.joined(looks)
     if not rows.m:
-        blocks.check_symmetric(seen, here, bad)
+        cleaning.check_symmetric(seen, here, bad)
     return Elsewhere(client, rows, held, seen)

@@ -1,5 +1,7 @@
 """A fit whose matrix is elsewhere: the same start, sweeps and end, made by a crew."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,47 +83,44 @@ def fit(
     rng = as_random(random_state)
     if isinstance(init, str) and init == "auto":
         init = "spectral"
-    try:
-        with one_thread():
-            squares = loss == "mixed" and l1_ratio == 0
-            scale, A = _loaded(A, r, "l2" if squares else loss)
-            limit = within_reason(A, float(scale.down(bound(upper))), diagonal, A.seen.unknown > 0)  # type: ignore[arg-type]
-            measure = make_loss(loss, A, limit, diagonal=diagonal, l1_ratio=l1_ratio)  # type: ignore[arg-type]
-            _tell(A, measure, limit)
-            first = _first(init, A, r, scale)
-            kept = None
-            if checkpoint is not None:
-                identity = {
-                    "version": odsymnmf.__version__,
-                    "memberships": "full",
-                    "data": A.fingerprint,
-                    "init": init if isinstance(init, str) else "array",
-                    "start": array_of(first),
-                    "random_state": seed_of(random_state),
-                    **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
-                    **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": 0},
-                    "rounds": True,
-                }
-                every = number("checkpoint_every", checkpoint_every, 0)
-                kept = Checkpoint(checkpoint, every, identity)
-            saved = kept and kept.read((A.n, r), A.dtype)
-            H = saved[0].H if saved else start(measure, r, first, rng)
-            run = Run(
-                measure,
-                H,
-                max_iter=max_iter,
-                tol=tol,
-                callback=scale.callback(measure, callback),
-                keep=None if kept is None else kept.keep,
-                sweeps=CrewRounds(measure, A.crew),  # type: ignore[arg-type]
-            )
-            if kept and saved:
-                kept.resume(run, *saved)
-            H = run.complete()
-            if kept and run.status != "interrupted":
-                kept.end(run)
-    finally:
-        A.close()
+    squares = loss == "mixed" and l1_ratio == 0
+    with one_thread(), _loaded(A, r, "l2" if squares else loss) as (scale, scaled):
+        lighter = scaled.seen.unknown > 0
+        limit = within_reason(scaled, float(scale.down(bound(upper))), diagonal, lighter)
+        measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
+        _tell(scaled, measure, limit)
+        first = _first(init, scaled, r, scale)
+        kept = None
+        if checkpoint is not None:
+            every = number("checkpoint_every", checkpoint_every, 0)
+            identity = {
+                "version": odsymnmf.__version__,
+                "memberships": "full",
+                "data": scaled.fingerprint,
+                "init": init if isinstance(init, str) else "array",
+                "start": array_of(first),
+                "random_state": seed_of(random_state),
+                **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
+                **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": 0},
+                "rounds": True,
+            }
+            kept = Checkpoint(checkpoint, every, identity)
+        saved = kept and kept.read((A.n, r), A.dtype)
+        H = saved[0].H if saved else start(measure, r, first, rng)
+        run = Run(
+            measure,
+            H,
+            max_iter=max_iter,
+            tol=tol,
+            callback=scale.callback(measure, callback),
+            keep=None if kept is None else kept.keep,
+            sweeps=CrewRounds(measure, scaled.crew),
+        )
+        if kept and saved:
+            kept.resume(run, *saved)
+        H = run.complete()
+        if kept and run.status != "interrupted":
+            kept.end(run)
     history = scale.value(measure, run.history)
     return Found(
         scale.up(H),
@@ -135,16 +134,20 @@ def fit(
     )
 
 
-def _loaded(A: Elsewhere, r: int, loss: str) -> tuple[Scale, Elsewhere]:
+@contextmanager
+def _loaded(A: Any, r: int, loss: str) -> Iterator[tuple[Scale, Any]]:
     """Have the rows loaded, and brought into the range of floating point if need be."""
-    cut = tiles(A.n, r, A.entries) if only_squares(loss) else row_tiles(A, r)  # type: ignore[arg-type]
-    A.load(cut)
-    scale = Scale.of(A)  # type: ignore[arg-type]
-    if scale.e:
-        A.close()
-        A = A.scaled_by(np.full(A.n, 2.0 ** (-scale.e // 2)))
+    cut = tiles(A.n, r, A.entries) if only_squares(loss) else row_tiles(A, r)
+    try:
         A.load(cut)
-    return scale, A
+        scale = Scale.of(A)
+        if scale.e:
+            A.close()
+            A = A.scaled_by(np.full(A.n, 2.0 ** (-scale.e // 2)))
+            A.load(cut)
+        yield scale, A
+    finally:
+        A.close()
 
 
 def _tell(A: Elsewhere, measure: Loss, limit: float) -> None:
@@ -155,13 +158,13 @@ def _tell(A: Elsewhere, measure: Loss, limit: float) -> None:
     A.crew.set_fit(Fit(name, diagonal, limit, getattr(measure, "zero", None), allowed))
 
 
-def _first(init: Any, A: Elsewhere, r: int, scale: Scale) -> Any:
+def _first(init: Any, A: Any, r: int, scale: Scale) -> Any:
     """Return the start by name, or as an array (n x r) for A, which is scaled."""
     if isinstance(init, str):
         return init
     sets = as_sets(init, A.n, r)
     if sets is not None:
-        return of_sets(A, r, sets)  # type: ignore[arg-type]
+        return of_sets(A, r, sets)
     return scale.down(init.toarray() if sparse.issparse(init) else init)
 
 

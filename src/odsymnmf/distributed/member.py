@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+import odsymnmf
 from odsymnmf.arrays import Array
+from odsymnmf.distributed.documents import DocumentsPart
 from odsymnmf.distributed.parts import (
-    DocumentsPart,
     Piece,
     Problem,
     columns_together,
@@ -69,10 +70,15 @@ class Member:
     Methods that are coroutines answer at once; the others run one after the other in a thread.
     """
 
-    def __init__(self, name: str, problem: Problem):
+    def __init__(self, name: str, problem: Problem, version: str):
         from distributed import get_worker
 
         worker = get_worker()
+        if version != odsymnmf.__version__:
+            raise RuntimeError(
+                f"the worker {worker.address} has odsymnmf {odsymnmf.__version__}, the client "
+                f"{version}; install the same version everywhere."
+            )
         self.name, self.problem = name, problem
         self.post, self.team = Post(worker), Team(max(1, worker.state.nthreads))
         self.pieces: dict[int, Piece] = {}
@@ -260,7 +266,7 @@ class Member:
         """Return sum_j v_ij (h_i . h_j)^2 of the own items, over the unknown pairs."""
         if self.A.weights.pattern is None:
             return np.zeros(len(self.items))
-        return listed_squares(self.A, self.items, self.H if H is None else H)
+        return listed_squares(self.A, self.items, self.H if H is None else np.array(H))
 
     def words(self) -> Array:
         """Return the rows of X^T H of the own words, H as held."""

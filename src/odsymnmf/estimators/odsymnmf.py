@@ -256,7 +256,9 @@ class ODSymNMF(
             Symmetric similarities if ``affinity="precomputed"``, else one row of features per item.
             NaN off the diagonal of similarities is an unknown pair, which is left out. Similarities
             may also be a networkx or igraph graph, a DataFrame or AnnData, as
-            `odsymnmf.inputs.similarities` explains; the names of the items are kept.
+            `odsymnmf.inputs.similarities` explains; the names of the items are kept. A dask array
+            (of features for "cosine") is fitted by the workers of the current Dask client, with
+            what `odsymnmf.distributed` offers.
         y : Ignored
             Not used, present for API consistency by convention.
         weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
