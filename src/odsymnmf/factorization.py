@@ -54,8 +54,9 @@ def factorize(
         Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
         graph, a DataFrame or AnnData is accepted too (`odsymnmf.inputs.similarities`), and a dask
         array in blocks of rows, which the workers of the current Dask client share
-        (`odsymnmf.distributed`). Negative entries pull items apart. float32 and float64 are preserved. NaN off the diagonal (or a
-        masked entry) marks an unknown pair, which is left out.
+        (`odsymnmf.distributed`). Negative entries pull items apart. float32 and float64 are
+        preserved. NaN off the diagonal (or a masked entry) marks an unknown pair, which is left
+        out.
     r : int or "auto"
         Number of columns of H, the clusters. "auto", with sparse memberships: as many as the
         start finds, thousands perhaps (`odsymnmf.choose.n_clusters` for full ones).
