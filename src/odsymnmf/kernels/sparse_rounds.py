@@ -204,7 +204,10 @@ def listed_rise(items, A, w0, E, lattice, H, New, r, power):
     stored, listed = 0.0, 0.0
     for i in items:
         q = i >> shift
-        if not New.moved[q]:
+        listed_here = A.indptr[i + 1] > A.indptr[i]
+        if len(E.indptr) > 0:
+            listed_here |= E.indptr[i + 1] > E.indptr[i]
+        if not (listed_here and New.moved[q]):
             continue
         for s in range(New.span[q, 0], New.span[q, 1]):
             n_i[New.column[s]] = New.value[s]
