@@ -15,7 +15,7 @@ import numpy as np
 from odsymnmf.kernels.compile import allocating, part
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, place
-from odsymnmf.kernels.sparse_l1 import _sum_of_others
+from odsymnmf.kernels.sparse_l1 import sum_of_others
 from odsymnmf.kernels.sparse_rows import enlist
 
 
@@ -142,7 +142,7 @@ def put_sums(change, E, H, W, peak):
         W[l] += change[l]
         peak[l] = max(peak[l], W[l])
         if change[l] != 0.0 and W[l] < CANCELLED * peak[l]:
-            W[l] = peak[l] = _sum_of_others(-1, l, H, 1.0, E, found, False)
+            W[l] = peak[l] = sum_of_others(-1, l, H, 1.0, E, found, False)
 
 
 @part
