@@ -50,13 +50,15 @@ class SparseRounds:
 
     def __init__(self, team: Team):
         self.team, self.refused = team, 0
-        self._inside: tuple[Any, Links, Exceptions] | None = None
+        # Pairs inside rounds, and whose they are.
+        self._inside: tuple[Links, Exceptions]
+        self._of: Any = None
 
     def __call__(self, fit: Any, progress: Progress | None = None) -> Swept:
         """Bring every row to its optimum, round by round, and the sums with them."""
-        if self._inside is None or self._inside[0] is not fit.A:
+        if self._of is not fit:
             mask = rounds(fit.H.n)[0].stride - 1
-            self._inside = fit.A, _listed(fit.A, mask), _listed(fit.E, mask)
+            self._of, self._inside = fit, (_listed(fit.A, mask), _listed(fit.E, mask))
         passes, done = [], 0
         for round in rounds(fit.H.n):
             passes.append(self._round(fit, round))
@@ -78,8 +80,7 @@ class SparseRounds:
         if round.size > 1:
             lattice = (round.first, round.stride - 1, round.stride.bit_length() - 1)
             clash = sum(piece.clash for piece in pieces) + across
-            assert self._inside is not None
-            tasks = [partial(_met, fit, some, *self._inside[1:], lattice, New) for some in items]
+            tasks = [partial(_met, fit, some, *self._inside, lattice, New) for some in items]
             met = fit.w0 * clash + sum(self.team.all(tasks))
             alone = Swept(alone.decrease - met, alone.priced - met, alone.violation)
             if alone.priced < 0.0 and alone.priced < -_allowed(fit):
