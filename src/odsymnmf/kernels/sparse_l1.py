@@ -30,7 +30,7 @@ class Neighbours(NamedTuple):
 
 
 @allocating
-def _sum_of_others(k, l, H, w0, E, found, weighted):
+def sum_of_others(k, l, H, w0, E, found, weighted):
     """Return sum_{i != k} H_il, or with the weights w_ik, in the order of the items."""
     m = items_of(l, H, found)
     if m > len(found):
@@ -138,10 +138,10 @@ def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, 
             total, most = W[l], peak[l]
             if moved[l] < position + p - 1 and total < CANCELLED * most:
                 # Full storage sees every column at every row: the next one has put this right.
-                total = most = _sum_of_others(-1, l, H, w0, E, found, False)
+                total = most = sum_of_others(-1, l, H, w0, E, found, False)
             others = total - own
             if others < CANCELLED * most:
-                others = most = _sum_of_others(k, l, H, w0, E, found, False)
+                others = most = sum_of_others(k, l, H, w0, E, found, False)
                 total = others + own
             if put:
                 W[l], peak[l] = total, most
@@ -149,7 +149,7 @@ def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, 
             if weighted:
                 T[c] += extra[c]
                 if T[c] < CANCELLED * (w0 * others + gross[c]):
-                    T[c] = _sum_of_others(k, l, H, w0, E, found, True)
+                    T[c] = sum_of_others(k, l, H, w0, E, found, True)
             half[c] = 0.5 * T[c] * (1.0 + TIE)
             if c < mine:
                 kept[c] = c

@@ -15,7 +15,7 @@ import numpy as np
 from odsymnmf.kernels.compile import allocating, part
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, place
-from odsymnmf.kernels.sparse_l1 import _sum_of_others
+from odsymnmf.kernels.sparse_l1 import sum_of_others
 from odsymnmf.kernels.sparse_rows import enlist
 
 
@@ -142,7 +142,7 @@ def put_sums(change, E, H, W, peak):
         W[l] += change[l]
         peak[l] = max(peak[l], W[l])
         if change[l] != 0.0 and W[l] < CANCELLED * peak[l]:
-            W[l] = peak[l] = _sum_of_others(-1, l, H, 1.0, E, found, False)
+            W[l] = peak[l] = sum_of_others(-1, l, H, 1.0, E, found, False)
 
 
 @part
@@ -168,14 +168,46 @@ def _four(k, p, H, New, n_i, o_i):
 
 
 @allocating
+def count_inside(indptr, indices, mask, begin):
+    """Set begin[i + 1] to how many pairs (i, k), k < i, have both items in one round."""
+    for i in range(len(indptr) - 1):
+        count = 0
+        for j in range(indptr[i], indptr[i + 1]):
+            k = indices[j]
+            if k >= i:  # each pair once: the indices are sorted
+                break
+            count += ((k ^ i) & mask) == 0
+        begin[i + 1] = count
+
+
+@allocating
+def list_inside(indptr, indices, mask, begin, where):
+    """Write down where these pairs are, from begin[i] on."""
+    for i in range(len(indptr) - 1):
+        p = begin[i]
+        for j in range(indptr[i], indptr[i + 1]):
+            if p == begin[i + 1]:
+                break
+            if ((indices[j] ^ i) & mask) == 0:
+                where[p] = j
+                p += 1
+
+
+@allocating
 def listed_rise(items, A, w0, E, lattice, H, New, r, power):
-    """Return what stored pairs and exceptions of the items inside the round add to f."""
+    """Return what stored pairs and exceptions of the items inside the round add to f.
+
+    A and E list every pair (i, k), k < i, of two items of one round; others may be there, too.
+    """
     first, mask, shift = lattice
     n_i, o_i = np.zeros(r), np.zeros(r)
     stored, listed = 0.0, 0.0
     for i in items:
         q = i >> shift
-        if not New.moved[q]:
+        listed_here = A.indptr[i + 1] > A.indptr[i]
+        if len(E.indptr) > 0:
+            listed_here |= E.indptr[i + 1] > E.indptr[i]
+        if not (listed_here and New.moved[q]):
             continue
         for s in range(New.span[q, 0], New.span[q, 1]):
             n_i[New.column[s]] = New.value[s]
@@ -183,8 +215,6 @@ def listed_rise(items, A, w0, E, lattice, H, New, r, power):
             o_i[H.column[s]] = H.value[s]
         for j in range(A.indptr[i], A.indptr[i + 1]):
             k = np.int64(A.indices[j])
-            if k >= i:  # each pair once: the indices are sorted
-                break
             if (k & mask) == first and New.moved[k >> shift]:
                 nn, no, on, oo = _four(k, k >> shift, H, New, n_i, o_i)
                 a = np.float64(A.data[j])
@@ -192,8 +222,6 @@ def listed_rise(items, A, w0, E, lattice, H, New, r, power):
         if len(E.indptr) > 0:
             for j in range(E.indptr[i], E.indptr[i + 1]):
                 k = np.int64(E.indices[j])
-                if k >= i:
-                    break
                 if (k & mask) == first and New.moved[k >> shift]:
                     nn, no, on, oo = _four(k, k >> shift, H, New, n_i, o_i)
                     listed += E.v[j] * _rise(E.a[j], nn, no, on, oo, power)

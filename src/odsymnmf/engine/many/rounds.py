@@ -18,8 +18,9 @@ from odsymnmf.engine.many.sweep import Progress, Swept
 from odsymnmf.engine.sweeps import ROUNDING
 from odsymnmf.engine.team import Team
 from odsymnmf.kernels import sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Rows
+from odsymnmf.kernels.sparse_arrays import Links, Rows
 from odsymnmf.kernels.sparse_rounds import Fresh
+from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.rounds import ROUNDS, Round, rounds
 from odsymnmf.signals import check
 
@@ -49,9 +50,15 @@ class SparseRounds:
 
     def __init__(self, team: Team):
         self.team, self.refused = team, 0
+        # Pairs inside rounds, and whose they are.
+        self._inside: tuple[Links, Exceptions]
+        self._of: Any = None
 
     def __call__(self, fit: Any, progress: Progress | None = None) -> Swept:
         """Bring every row to its optimum, round by round, and the sums with them."""
+        if self._of is not fit:
+            mask = rounds(fit.H.n)[0].stride - 1
+            self._of, self._inside = fit, (_listed(fit.A, mask), _listed(fit.E, mask))
         passes, done = [], 0
         for round in rounds(fit.H.n):
             passes.append(self._round(fit, round))
@@ -73,9 +80,8 @@ class SparseRounds:
         if round.size > 1:
             lattice = (round.first, round.stride - 1, round.stride.bit_length() - 1)
             clash = sum(piece.clash for piece in pieces) + across
-            met = fit.w0 * clash + sum(
-                self.team.all([partial(_met, fit, some, lattice, New) for some in items])
-            )
+            tasks = [partial(_met, fit, some, *self._inside, lattice, New) for some in items]
+            met = fit.w0 * clash + sum(self.team.all(tasks))
             alone = Swept(alone.decrease - met, alone.priced - met, alone.violation)
             if alone.priced < 0.0 and alone.priced < -_allowed(fit):
                 self.refused += 1
@@ -120,10 +126,24 @@ def _fresh(pieces: list[Piece]) -> Fresh:
     )
 
 
-def _met(fit: Any, items: Array, lattice: tuple[int, int, int], New: Fresh) -> float:
+def _listed(stored: Any, mask: int) -> Any:
+    """Return the pairs (i, k), k < i, of two items of one round; no more than 1 in 32."""
+    if not len(stored.indptr):
+        return stored
+    begin = np.zeros_like(stored.indptr)
+    sparse_rounds.count_inside(stored.indptr, stored.indices, mask, begin)
+    np.cumsum(begin, out=begin)
+    where = np.empty(begin[-1], dtype=np.int64)
+    sparse_rounds.list_inside(stored.indptr, stored.indices, mask, begin, where)
+    return type(stored)(begin, *(array[where] for array in stored[1:]))
+
+
+def _met(
+    fit: Any, items: Array, A: Links, E: Exceptions, lattice: tuple[int, int, int], New: Fresh
+) -> float:
     """Return what listed pairs of the items inside the round add to f."""
-    args = (fit.A, fit.w0, fit.E, lattice, fit.H.rows, New, fit.H.r, fit.power)
-    return float(sparse_rounds.listed_rise(items, *args))
+    rest = (lattice, fit.H.rows, New, fit.H.r, fit.power)
+    return float(sparse_rounds.listed_rise(items, A, fit.w0, E, *rest))
 
 
 def _allowed(fit: Any) -> float:

@@ -230,7 +230,8 @@ class SparseL2:
 
     def changes(self, items: Array, New: Rows) -> tuple[Array, float, Pairs]:
         """Say which items of a piece of a round move, what their pairs add, how D changes."""
-        moved, change = np.empty(len(items), dtype=np.bool_), empty_pairs(0, full_side=-1)
+        moved = np.empty(len(items), dtype=np.bool_)
+        change = empty_pairs(0, (8 * len(items)).bit_length(), full_side=-1)
         done, clash = 0, 0.0
         while done < len(items):
             done, need, more = sparse_rounds.gram_changes(
