@@ -123,6 +123,7 @@ def _loaded():
     for n_jobs in (None, 2):
         for loss in ("l2", "l1"):
             quiet(np.ones((20, 20)), 2, loss=loss, init="random", max_iter=2, n_jobs=n_jobs)
+    od.ODSymNMF(2, init="random").fit(np.ones((20, 20)))
 
 
 def pressed(A, kind):
