@@ -123,7 +123,9 @@ def _loaded():
     for n_jobs in (None, 2):
         for loss in ("l2", "l1"):
             quiet(np.ones((20, 20)), 2, loss=loss, init="random", max_iter=2, n_jobs=n_jobs)
-    od.ODSymNMF(2, init="random").fit(np.ones((20, 20)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        od.ODSymNMF(2, init="random", max_iter=2).fit(np.ones((20, 20)))
 
 
 def pressed(A, kind):
