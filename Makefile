@@ -63,10 +63,12 @@ test-docs: docs browser
 fuzz: $(READY)
 	$(BIN)/python tests/io/io_fuzz.py --rounds $(or $(ROUNDS),100000)
 
-# Every promise of docs/reliability.md, other cases every time; SECONDS=60 for each line, or in full.
+# Every promise of docs/reliability.md, other cases every time; SECONDS=60 for each line, or in full;
+# LOG=soak.json SEED=1 TOTAL=300 goes on from that file for five minutes.
 soak: $(READY)
 	$(BIN)/python -m tests.soak $(NAMES) $(if $(SECONDS),--seconds $(SECONDS)) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED))
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(LOG),--log $(LOG)) $(if $(TOTAL),--total $(TOTAL))
 
 # Known vulnerabilities in what is installed; where the service cannot be asked, it says so.
 audit: $(READY)

@@ -9,14 +9,14 @@ from soak.lines import Line, run
 # Enough to notice when a line breaks, few enough for every day; files and containers have tests of
 # their own, of the same cases.
 ROUNDS = {
-    "interrupts": 4,
+    "interrupts": 2,
     "medians": 2000,
     "rank_one": 30,
-    "problems": 12,
+    "problems": 40,
     "symmetries": 30,
-    "concurrency": 2,
-    "kills": 1,
-    "presses": 1,
+    "concurrency": 1,
+    "kills": 3,
+    "presses": 2,
 }
 # Found by `make soak` and mended.
 FOUND = [
@@ -27,10 +27,20 @@ FOUND = [
     # Restarts of "robust" were judged by the mix, and raised the larger of the two losses.
     ("problems-robust-dense-equal", 18, 103),
     ("problems-robust-dense-weighted", 18, 236),
+    # Whether a sweep that had left nothing was the last one, depended on the scale of A.
+    ("symmetries-scaling", 1, 155),
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in LINES if name.split("-")[0] in ROUNDS])
+# Kernels are compiled for each of these: the others are left to `make soak`.
+PROBLEMS = ["l2-dense-equal", "l2-sparse-weighted", "l2-gram-equal", "l2-gram-sparse-equal"]
+PROBLEMS += ["l1-dense-equal", "l1-sparse-weighted", "symnmf-sparse-equal", "mixed-dense-equal"]
+PROBLEMS += ["robust-dense-equal"]
+SMALL = [f"problems-{name}" for name in PROBLEMS]
+SMALL += [name for name in LINES if name.split("-")[0] in ROUNDS.keys() - {"problems"}]
+
+
+@pytest.mark.parametrize("name", SMALL)
 def test_line(name):
     line = LINES[name]
     outcome = run(line, seed=0, rounds=ROUNDS[name.split("-")[0]])

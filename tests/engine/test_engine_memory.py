@@ -46,6 +46,16 @@ def test_the_estimate_is_near_the_truth():
     assert 0.3 < float(done.stdout) < 1.5
 
 
+@pytest.mark.parametrize("init", ["spectral", "nndsvd"])
+def test_eigenvectors_leave_room_for_blas(monkeypatch, init):
+    """OpenBLAS asks for its buffer without end under a limit that has no room for it."""
+    left(monkeypatch, 30 * 2**20)
+    A = sparse.eye_array(200, format="csr", k=1) + sparse.eye_array(200, k=-1)
+    with pytest.raises(MemoryError, match=r"3 eigenvectors of 200 items needs .* init=.greedy"):
+        od.factorize(A, 3, init=init)
+    assert od.factorize(A, 3, init="greedy").status == "converged"
+
+
 def test_small_fits_do_not_ask(monkeypatch):
     monkeypatch.setattr(memory, "require", lambda *a: pytest.fail("asked"))
     od.factorize(np.ones((5, 5)), 2)

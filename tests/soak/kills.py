@@ -74,6 +74,8 @@ def _answer(pipe, function, *args):
     pipe.send("begun")
     try:
         pipe.send(function(*args))
+    except KeyboardInterrupt:
+        pipe.send((time.monotonic(), "nothing"))
     except BaseException:
         pipe.send(traceback.format_exc())
 
@@ -121,23 +123,26 @@ def _loaded():
     for n_jobs in (None, 2):
         for loss in ("l2", "l1"):
             quiet(np.ones((20, 20)), 2, loss=loss, init="random", max_iter=2, n_jobs=n_jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        od.ODSymNMF(2, init="random", max_iter=2).fit(np.ones((20, 20)))
 
 
-def pressed(seed, kind):
+def pressed(A, kind):
     """Fit until somebody presses Ctrl-C; return when it came back, and with what."""
-    A = np.random.default_rng(seed).random((200, 200))
-    A += A.T
-    options = {"tol": 0, "max_iter": 10**6, "random_state": 0}
+    options = {"init": "random", "tol": 0, "max_iter": 10**6, "random_state": 0}
+    sweeps = []
     try:
         if kind == "threads":
-            plain = {"normalize": None, "upper": None, "init": "random"}
-            f = od.ODSymNMF(8, n_init=4, n_jobs=2, **plain, **options).fit(A)
+            model = od.ODSymNMF(8, n_init=4, n_jobs=2, normalize=None, upper=None, **options)
+            f = model.fit(A)
             H, status, value = f.membership_, f.status_, f.objective_
         else:
-            f = od.factorize(A, 8, loss=kind, init="random", **options)
+            f = od.factorize(A, 8, loss=kind, callback=sweeps.append, **options)
             H, status, value = f.H, f.status, f.objective
     except KeyboardInterrupt:
-        return time.monotonic(), "nothing"
+        assert not sweeps, "a sweep was complete, and is lost"
+        raise
     back = time.monotonic()
     assert status == "interrupted", status
     assert np.isfinite(H).all()
@@ -150,7 +155,8 @@ def press(seed, k):
     _loaded()
     rng = np.random.default_rng([seed, k, 2])
     kind = ["l2", "l1", "threads"][k % 3]
-    child, pipe = _forked(pressed, k, kind)
+    A = rng.random((200, 200))
+    child, pipe = _forked(pressed, A + A.T, kind)
     try:
         time.sleep(float(rng.exponential(0.3)))
         at = time.monotonic()
@@ -171,6 +177,7 @@ def _command(arguments, said):
     from odsymnmf.cli import main
 
     os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.argv = ["odsymnmf", *arguments]
     code = 0
     try:
@@ -194,7 +201,7 @@ def command(seed, k):
         options = ["-r", "30", "--init", "random", "--tol", "0", "--max-iter", "1000000", "--quiet"]
         arguments = ["cluster", str(Path(home, "A.npy")), *options, "-o", str(out)]
         number = [signal.SIGINT, signal.SIGTERM][k % 2]
-        if k % 10 < 2:
+        if k % 10 > 7:
             with open(said, "wb") as errors:
                 child = _process("-m", "odsymnmf.cli", *arguments, stderr=errors)
             time.sleep(float(rng.uniform(0, 6)))

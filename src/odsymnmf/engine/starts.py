@@ -18,10 +18,15 @@ from odsymnmf.engine.run import Run
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.problem import Similarity, degrees, explained, weighted_product
 from odsymnmf.random_state import RandomSource
+from odsymnmf.resources import require
 from odsymnmf.signals import check
 
 # Of the eigenvectors: with 1e-2, graphs in many pieces lose (cora 0.06 of NMI).
 ACCURACY = 1e-3
+# Of ARPACK; graphs of 100 to 10,000 items took 15 at most. Its own limit is 10 n.
+RESTARTS = 300
+# What BLAS asks for when it is first used. OpenBLAS asks without end if it does not get it.
+BUFFER = 3 * 2**24
 
 
 def greedy(loss: Loss, r: int, rng: RandomSource | None = None) -> Array:
@@ -98,6 +103,11 @@ def leading_eigenvectors(A: Similarity, r: int) -> Array:
     The largest come first. The iteration begins where a seed of its own says: a start that is the
     same every time is worth more than one that can be drawn anew.
     """
+    require(
+        BUFFER + 4 * A.n * max(2 * r + 1, 20),
+        f"a start from {r:,} eigenvectors of {A.n:,} items",
+        'use init="greedy" or "random", or a smaller r',
+    )
     if A.n <= max(2 * r + 1, 100):
         return np.asarray(
             linalg.eigh(weighted_product(A, np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r]
@@ -117,7 +127,8 @@ def leading_eigenvectors(A: Similarity, r: int) -> Array:
     # Where A has few eigenvalues, scipy goes on with random vectors: from 1.17 on, seeded ones.
     seeded = {"rng": rng} if "rng" in signature(eigsh).parameters else {}
     try:
-        values, V = eigsh(operator, k=r, which="LA", v0=start, tol=ACCURACY, **seeded)
+        limits = {"tol": ACCURACY, "maxiter": RESTARTS}
+        values, V = eigsh(operator, k=r, which="LA", v0=start, **limits, **seeded)
         return np.asarray(V[:, np.argsort(-values, kind="stable")])
     except ArpackNoConvergence as unfinished:
         V = unfinished.eigenvectors

@@ -4,7 +4,6 @@ Beside ``docs.mat`` may lie ``docs.mat.rclass`` (or ``docs.rclass``) with the cl
 ``.rlabel`` with the names of the rows and ``.clabel`` with those of the columns, one per line.
 """
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
+from odsymnmf.io._filters import filtered
 from odsymnmf.io._items import Items, bad, number, quoted
 from odsymnmf.io._source import as_utf8, load, refuse_promise
 
@@ -87,9 +87,8 @@ def _sparse(
 
 
 def _values(path: Path, rows: list[bytes], counts: Array) -> Array:
-    with warnings.catch_warnings():
-        # Text in the middle is a deprecated way to end the numbers, in a later NumPy an error.
-        warnings.simplefilter("error", DeprecationWarning)
+    # Text in the middle is a deprecated way to end the numbers, in a later NumPy an error.
+    with filtered("error", DeprecationWarning):
         try:
             values: Array = np.fromstring(b" ".join(rows) + b" ", dtype=np.float64, sep=" ")
         except (ValueError, DeprecationWarning):

@@ -1,13 +1,13 @@
 """GraphML and GML, read by networkx; what it would choke on or believe is refused before."""
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
+from odsymnmf.io._filters import filtered
 from odsymnmf.io._graph import from_graph
 from odsymnmf.io._items import Items, bad, number, quoted, reason
 from odsymnmf.io._source import as_utf8
@@ -48,8 +48,7 @@ def _parsed(path: Path, parser: str, text: str, **options: Any) -> Any:
         import networkx
     except ImportError:
         raise bad(path, "needs networkx; install it with pip install 'odsymnmf[graphs]'") from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about ports and untyped keys, which do not matter here
+    with filtered("ignore"):  # about ports and untyped keys, which do not matter here
         try:
             return getattr(networkx, parser)(text, **options)
         except (networkx.NetworkXError, *ERRORS) as error:

@@ -4,7 +4,6 @@ import io
 import math
 import struct
 import tokenize
-import warnings
 import zipfile
 import zlib
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
+from odsymnmf.io._filters import filtered
 from odsymnmf.io._items import InputError, bad, reason
 from odsymnmf.io._source import refuse_promise, unpacked_limit
 from odsymnmf.io._symmetry import refuse_other_types
@@ -162,8 +162,7 @@ def _array(path: Path, data: bytes, name: str) -> Array:
 def _header(data: bytes) -> tuple[tuple[int, ...], bool, Any, int]:
     stream = io.BytesIO(data)
     npy: Any = np.lib.format  # typed in some versions of numpy only
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+    with filtered("ignore"):  # about headers that Python 2 wrote
         version = npy.read_magic(stream)
         if version == (1, 0):
             header = npy.read_array_header_1_0(stream)

@@ -2,12 +2,12 @@
 
 import json
 import re
-import warnings
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from odsymnmf.io import _rows
+from odsymnmf.io._filters import filtered
 from odsymnmf.io._items import Remedy, bad, quoted, reason
 from odsymnmf.io._sheet import UNIT, import_pandas
 from odsymnmf.io._source import as_utf8
@@ -69,8 +69,7 @@ def _chosen(path: Path, columns: list[str], column: str | None) -> str:
 def _of_csv(path: Path, text: bytes) -> dict[str, list[str]]:
     pandas = import_pandas(path)
     mark = _rows.delimiter(text.lstrip(b"\n")) or UNIT
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # about lines that are longer than the first
+    with filtered("error"):  # about lines that are longer than the first
         try:
             frame = pandas.read_csv(
                 BytesIO(text),

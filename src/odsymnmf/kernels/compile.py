@@ -58,15 +58,19 @@ def _compiled(function: Callable[..., Any], fastmath: set[str], nrt: bool = Fals
 def _hold_signals(dispatcher: Any) -> None:
     """Hold Ctrl-C off: a compilation cut in two leaves a kernel that can never be called.
 
-    Numba's C code looks this method up when no compiled version fits, and only then.
+    Numba's C code looks these methods up when no compiled version fits, or a type of argument is
+    new (which imports parts of NumPy), and only then.
     """
-    compile_and_return = dispatcher._compile_for_args
 
-    def whole(*args: Any) -> Any:
-        with held():
-            return compile_and_return(*args)
+    def whole(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            with held():
+                return method(*args)
 
-    dispatcher._compile_for_args = whole
+        return call
+
+    dispatcher._compile_for_args = whole(dispatcher._compile_for_args)
+    dispatcher.typeof_pyval = whole(dispatcher.typeof_pyval)
 
 
 def _forgive_cache(dispatcher: Any) -> None:

@@ -4,7 +4,6 @@ import csv
 import io
 import math
 import tokenize
-import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture
+from odsymnmf.io._filters import filtered
 from odsymnmf.io.write import put_back
 from odsymnmf.runs.folder import is_run, load_record, open_file
 
@@ -194,8 +194,8 @@ def _arrays(path: Path, keys: list[str], limit: int) -> list[Array]:
             size = archive.getinfo(f"{key}.npy").file_size
             if size > limit:
                 raise ValueError(f"{key} takes {size} bytes")
-            with archive.open(f"{key}.npy") as member, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+            # Headers that Python 2 wrote are nothing to warn of.
+            with archive.open(f"{key}.npy") as member, filtered("ignore"):
                 found.append(_array(member.read(), size))
     return found
 

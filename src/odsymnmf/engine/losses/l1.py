@@ -7,7 +7,15 @@ import numpy as np
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import meetings
-from odsymnmf.engine.losses.measures import row_tiles, rows_of, swept, tidy, total_error, worth
+from odsymnmf.engine.losses.measures import (
+    relative_to,
+    row_tiles,
+    rows_of,
+    swept,
+    tidy,
+    total_error,
+    worth,
+)
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem import Similarity
@@ -106,8 +114,7 @@ class L1:
         decrease, _, furthest = (
             self._one_by_one(H, sums, items, empty) if rounds is None else rounds(H, sums)
         )
-        top = float(swept(H, items).max(initial=0.0))
-        return Step(decrease, furthest / top if top > 0 else furthest)
+        return Step(decrease, relative_to(furthest, swept(H, items)))
 
     def _one_by_one(self, H: Array, sums: ColumnSums, items: Array, empty: float) -> Pass:
         l1, weights = kernels.l1, self.A.weights

@@ -98,6 +98,15 @@ def swept(H: Array, items: Array) -> Array:
     return H if len(items) == len(H) else H[items]
 
 
+def relative_to(furthest: float, H: Array) -> float:
+    """Return the largest change relative to the largest entry; what has become zero, moved by all.
+
+    Without a look at the scale of A, which H knows nothing of when it is zero.
+    """
+    top = float(H.max(initial=0.0))
+    return furthest / top if top > 0 else float(furthest > 0)
+
+
 def row_tiles(A: Similarity, r: int) -> list[slice]:
     """Cut the items into tiles for rounds, such that the rows of a piece of work can be held."""
     largest = HELD // max(1, A.row_entries)

@@ -9,7 +9,15 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import meetings
 from odsymnmf.engine.losses.l1 import ColumnSums
 from odsymnmf.engine.losses.l2 import GramSums
-from odsymnmf.engine.losses.measures import row_tiles, rows_of, swept, tidy, total_error, worth
+from odsymnmf.engine.losses.measures import (
+    relative_to,
+    row_tiles,
+    rows_of,
+    swept,
+    tidy,
+    total_error,
+    worth,
+)
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.rounds import Moves, Task
@@ -116,8 +124,7 @@ class Mixed:
         absolute, squared, furthest = (
             self._one_by_one(H, sums, items, empty) if rounds is None else rounds(H, sums)
         )
-        top = float(swept(H, items).max(initial=0.0))
-        return Pass(absolute, squared, furthest / top if top > 0 else furthest)
+        return Pass(absolute, squared, relative_to(furthest, swept(H, items)))
 
     def _one_by_one(self, H: Array, sums: BothSums, items: Array, empty: float) -> Pass:
         weights, r = self.A.weights, H.shape[1]
