@@ -68,7 +68,7 @@ def _of_many(
             l[order].tolist(), m[order].tolist(), shared.data[order].tolist(), strict=True
         )
     ]
-    note = "The pairs of clusters whose sets share most members."
+    note = "The pairs of clusters whose sets share the most members."
     return f'<p class="note">{note}</p>{_strongest(pairs, members.H, sets, names)}'
 
 
