@@ -225,7 +225,7 @@ def _refuse_bipartite(sides: Sequence[Any], ends: Array, projection: str) -> Non
     side = np.array(sides)
     if (side[ends[:, 0]] != side[ends[:, 1]]).all():
         raise ValueError(
-            "the graph is bipartite: no two nodes of one kind are linked, so that there are no "
+            "the graph is bipartite: no two nodes of one kind are linked, so there are no "
             f"similarities among them. Cluster the nodes of one kind: pass {projection}, or the "
             'rows of the biadjacency matrix to ODSymNMF(affinity="cosine").'
         )

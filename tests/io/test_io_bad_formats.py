@@ -44,7 +44,11 @@ BAD = [
         r", line 3: some edges are Directed and some Undirected; ",
     ),
     # tables
-    ("a.csv", b"a,b,1,x\nb,c,1,y\n", r", line 1: 'b' is not a number; taken for a table, .*cut -d"),
+    (
+        "a.csv",
+        b"a,b,1,x\nb,c,1,y\n",
+        r", line 1: 'b' is not a number; a table needs one there; .*cut -d",
+    ),
     ("a.csv", b"0,1,2,3\n1,0,2,3\n", r", line 1: 2 rows and 4 columns of numbers, but .*; "),
     ("a.csv", b",a,b,c\na,0,1,\nb,1,0\nc,1,1,0\n", r", line 3: 3 fields where the lines above "),
     ("a.csv", b'"a","b"\n0,1\n1\n', r", line 3: 1 fields where the lines above have 2; "),
@@ -128,8 +132,8 @@ BAD = [
     ("a.npz", npz_with(data=np.full(8, np.inf)), "the value of '0' and '1' is inf; "),
     ("a.npz", zip_of(format=b"", data=bytes(2**27)), "zip bomb does; "),
     # GraphML
-    ("a.graphml", b"<graphml>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
-    ("a.graphml", b"nonsense\n", r", line 1: is no sound XML .*; "),
+    ("a.graphml", b"<graphml>\n<graph>\n", r", line 3: is not valid XML \(no element found\); "),
+    ("a.graphml", b"nonsense\n", r", line 1: is not valid XML .*; "),
     ("a.graphml", b"<?xml version='1.0'?>\n<svg/>", r", line 2: is XML, but begins with <svg>; "),
     ("a.graphml", b"<graphml/>", r": is not a valid graph .*; "),
     ("a.graphml", b"<a>" * 10**5, r", line 1: .*; "),
@@ -145,7 +149,7 @@ BAD = [
     ("a.gml", b"graph [\n" + b"a [" * 10**5, r": is not a valid graph \(nested too deeply\); "),
     ("a.gml", b"graph [\n]", r": holds no nodes; "),
     # GEXF
-    ("a.gexf", b"<gexf>\n<graph>\n", r", line 3: is no sound XML \(no element found\); "),
+    ("a.gexf", b"<gexf>\n<graph>\n", r", line 3: is not valid XML \(no element found\); "),
     ("a.gexf", b"<svg/>", r", line 1: is XML, but begins with <svg>; save it as GEXF"),
     ("a.gexf", b"<gexf/>", r": holds no nodes; "),
     ("a.gexf", b"<gexf>" + b"<graph>" * 10**5, r", line 1: elements are nested too deeply; "),

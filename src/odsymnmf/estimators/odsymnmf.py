@@ -562,7 +562,7 @@ class ODSymNMF(
         return best, interrupted
 
     def _checkpoint_of(self, start: int) -> str | None:
-        """Return where a start is written down: the first at the path, the others beside it."""
+        """Return the checkpoint of a start: the first at the path, the others next to it."""
         if self.checkpoint is None:
             return None
         return f"{self.checkpoint}.{start}" if start else f"{self.checkpoint}"
