@@ -23,7 +23,7 @@ SUFFIX = ".part"
 def replaced(path: str | Path) -> Iterator[BinaryIO]:
     """Give a new file to write to, which takes the place of `path` when the block has ended well.
 
-    Written beside it, brought to the disk, renamed, and the folder brought to the disk. If the
+    It is written next to it, flushed to disk and renamed, and the folder is flushed too. If the
     block fails nothing is left behind; what a killed process has left is removed by the next one
     that writes the same file.
 

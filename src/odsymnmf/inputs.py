@@ -243,7 +243,7 @@ def _refuse_bipartite(sides: Sequence[Any], ends: Array, projection: str) -> Non
     side = np.array(sides)
     if (side[ends[:, 0]] != side[ends[:, 1]]).all():
         raise ValueError(
-            "the graph is bipartite: no two nodes of one kind are linked, so that there are no "
+            "the graph is bipartite: no two nodes of one kind are linked, so there are no "
             f"similarities among them. Cluster the nodes of one kind: pass {projection}, or the "
             'rows of the biadjacency matrix to ODSymNMF(affinity="cosine").'
         )
@@ -253,9 +253,9 @@ def _matrix(ends: Array, values: Array, n: int, is_directed: bool) -> Any:
     i, j = ends.T
     if is_directed:
         A = sparse.csr_array((values, (i, j)), shape=(n, n))
-        gap = A - A.T
-        gap.setdiag(0)
-        if gap.nnz and np.nanmax(np.abs(gap.data), initial=0.0) > 0:
+        gap = (A - A.T).tocoo()
+        gaps = np.abs(gap.data[gap.row != gap.col])
+        if gaps.size and np.nanmax(gaps, initial=0.0) > 0:
             raise ValueError(
                 "the graph is directed, and similarities have no direction. Say how to combine i "
                 "-> j and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
@@ -263,7 +263,7 @@ def _matrix(ends: Array, values: Array, n: int, is_directed: bool) -> Any:
                 "G.to_undirected() if the weights do not matter."
             )
         return A
-    # A self-loop stands on the diagonal, which is never looked at.
+    # A self-loop is on the diagonal, which is ignored.
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     return sparse.csr_array((np.concatenate([values, values]), (rows, columns)), shape=(n, n))
 

@@ -13,7 +13,7 @@ from odsymnmf.arrays import Array
 
 @dataclass(frozen=True)
 class Members:
-    """H >= 0 by its non-zero entries, row after row; nothing asked of it costs n x r.
+    """H >= 0 by its non-zero entries, row after row; no method forms an array of n x r.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Members:
 
     @cached_property
     def label(self) -> NDArray[np.intp]:
-        """The cluster as given, or of the largest membership, the first of equals; -1: none."""
+        """The given cluster, or that of the largest membership (ties: the first); -1 for none."""
         if self.given is not None:
             return self.given.astype(np.intp)
         label = np.full(self.n, -1, dtype=np.intp)
@@ -68,7 +68,7 @@ class Members:
 
     @cached_property
     def canonical_order(self) -> NDArray[np.intp]:
-        """The columns by their total, of equals by their first strong item."""
+        """The columns by their total, ties by their first strong item."""
         data, columns = self.H.data, self.H.indices
         totals = np.bincount(columns, weights=data.astype(np.float64), minlength=self.r)
         top = totals.max(initial=0.0)
@@ -80,7 +80,7 @@ class Members:
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
-        """How many items have each cluster for their own."""
+        """The number of items whose own cluster each is."""
         return np.bincount(self.label[self.label >= 0], minlength=self.r)
 
     @cached_property
@@ -160,7 +160,7 @@ class Members:
 
 
 def as_members(H: Any, n: int | None = None, labels: Any = None) -> Members:
-    """Return memberships by their non-zeros, once they are sure to be those of (n) items."""
+    """Return memberships by their non-zeros, after checking that they are those of (n) items."""
     if isinstance(H, Members):
         members = H
     else:

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import inspect
 import json
 
 import numpy as np
@@ -15,9 +14,6 @@ from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
-from odsymnmf.engine import losses, starts
-from odsymnmf.engine.many import choice
-from odsymnmf.estimators import affinity
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
@@ -79,70 +75,6 @@ def test_same_seed_same_bytes(edges, tmp_path):
     for file in ["labels.csv", "membership.csv"]:
         assert content("a", file) == content("b", file)
     assert content("a", "membership.csv") != content("c", "membership.csv")
-
-
-def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
-    seen = {}
-    original = od.ODSymNMF.__init__
-
-    def spy(self, **parameters):
-        seen.update(parameters)
-        original(self, **parameters)
-
-    spy.__signature__ = inspect.signature(original)
-    monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
-    options = "--loss mixed --l1-ratio 0.3 --init spectral --n-init 2 --normalize degree"
-    options += " --upper 0.4 --zero-weight 0.1 --restarts 1 --max-iter 9 --tol 0.01 --seed 5"
-    options += " --gamma 2 --n-neighbors 4 --n-jobs 2"
-    result = run("cluster", edges, "-r", 3, *options.split(), "-q", "-o", tmp_path / "run")
-    assert result.exit_code == 0
-    assert seen == {
-        "n_clusters": 3,
-        "loss": "mixed",
-        "l1_ratio": 0.3,
-        "affinity": "precomputed",
-        "init": "spectral",
-        "n_init": 2,
-        "normalize": "degree",
-        "upper": 0.4,
-        "zero_weight": 0.1,
-        "restarts": 1,
-        "max_iter": 9,
-        "tol": 0.01,
-        "n_jobs": 2,
-        "random_state": 5,
-        "verbose": 0,
-        "gamma": 2,
-        "n_neighbors": 4,
-        "memberships": "auto",
-        "checkpoint": None,
-    }
-
-
-def test_choices_are_those_of_the_library():
-    assert command.FORMATS == io.FORMATS
-    assert command.AFFINITIES == affinity.AFFINITIES
-    assert tuple(starts.STARTS) == command.STARTS
-    assert choice.STARTS == command.MANY_STARTS
-    assert tuple(losses.names()) == command.LOSSES
-    assert summary.EXPLAINED.keys() == {*losses.names()}
-
-
-def test_every_option_of_the_estimator_is_there():
-    # verbose follows from the terminal and --quiet; a checkpoint is written every minute; --many
-    # stands for memberships="sparse".
-    missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
-    assert missing == {"verbose", "checkpoint_every", "memberships"}
-
-
-def test_defaults_are_those_of_the_estimator():
-    expected = {**od.ODSymNMF().get_params(), "random_state": 0}
-    given = {option.name: option for option in command.cluster.params}
-    for name in {*expected} & {*given} - {"n_clusters", "affinity"}:
-        assert (
-            command.cluster.make_context("cluster", ["x", "-r", "1"]).params[name]
-            == (expected[name])
-        ), name
 
 
 @pytest.mark.parametrize("loss", command.LOSSES)
@@ -365,57 +297,6 @@ def test_each_picture_and_set_is_made_once(edges, tmp_path, monkeypatch):
     monkeypatch.setattr(_page, "matrix_picture", None)
     assert run("cluster", edges, "-r", 3, "-o", tmp_path / "run").exit_code == 0
     assert sorted(made) == ["as_members", "matrix_picture", "sets"]
-
-
-HARD_NAMES = [
-    'a "quoted", name',
-    "line\nbreak",
-    "carriage\rreturn",
-    "=HYPERLINK(1)",
-    "-1",
-    "Émile 東京 🙂",
-    "tab\there",
-    "a;b|c",
-    "#hashtag",
-    "% of all",
-    " blank ",
-    "'",
-    "name",
-]
-
-
-def test_any_name_comes_back(tmp_path):
-    found = [(name, i % 3 - 1, 0.5) for i, name in enumerate(HARD_NAMES)]
-    room.write_table(tmp_path / "labels.csv", ["name", "cluster", "strength"], iter(found))
-    assert [row[0] for row in rows(tmp_path / "labels.csv")[1:]] == HARD_NAMES
-    # Our reader may take the blanks around and between words for one.
-    labels = io.read_labels(tmp_path / "labels.csv").items()
-    expected = [(name.split(), str(label)) for name, label, _ in found]
-    assert [(name.split(), label) for name, label in labels] == expected
-
-
-@pytest.mark.parametrize("mark", [";", "\t", " ", "#", '"', "|"])
-def test_names_do_not_decide_on_the_delimiter(tmp_path, mark):
-    names = [f"{mark}a{mark}{i}" for i in range(5)]
-    found = iter([(name, 0, 0.5) for name in names])
-    room.write_table(tmp_path / "labels.csv", ["name", "cluster", "strength"], found)
-    found = io.read_labels(tmp_path / "labels.csv")
-    assert [name.split() for name in found] == [name.split() for name in names]
-
-
-def test_names_like_formulas_are_kept_and_said(tmp_path):
-    path = tmp_path / "graph.csv"
-    path.write_text("=1+1,-5\n-5,b\nb,=1+1\n+49x,b\n")
-    result = run("cluster", path, "-r", 1, "-o", tmp_path / "run")
-    assert "2 names look like formulas, such as '=1+1'" in result.stderr
-    names = {row[0] for row in rows(tmp_path / "run" / "labels.csv")[1:]}
-    assert names == {"=1+1", "-5", "b", "+49x"}
-
-
-def test_names_cannot_command_the_terminal(tmp_path):
-    path = tmp_path / "graph.csv"
-    path.write_text("\x1b[2Ja,b\nb,c\n\x1b[2Ja,c\n")
-    assert "\x1b" not in run("cluster", path, "-r", 1, "-o", tmp_path / "run").output
 
 
 def test_what_was_decided_is_written_down(edges, tmp_path):

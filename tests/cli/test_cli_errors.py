@@ -36,7 +36,7 @@ from odsymnmf.cli.wording import in_options
         (["-r", 2, "--zero-weight", -1], "-1.0 is not in the range x>=0"),
         (["-r", 10**22], "is not in the range"),
         (["-r", 2, ""], "the path is empty"),
-        (["-r", 2, "--colour"], "'--colour'"),
+        (["-r", 2, "--colour"], "--colour"),
         (["-r", 2, "another.csv"], "give one INPUT"),
         (["-r", 2, "--text", "--affinity", "rbf"], "--text compares by cosine"),
         (["-r", 2, "--text", "--format", "npy"], "--text cannot be combined with"),

@@ -160,3 +160,8 @@ def format_of(name):
     ending = Path(name.removesuffix(".gz")).suffix
     text = "table" if "table" in name or name.startswith("only") else "edges"
     return FORMAT_OF_ENDING.get(ending, text)
+
+
+def values(items):
+    matrix = items.matrix
+    return (matrix.toarray() if sparse.issparse(matrix) else matrix).tolist()

@@ -22,7 +22,7 @@ def sample(rng):
     H = rng.random((n, r)) * (rng.random((n, r)) < rng.random())
     arrays = {
         "H": H.astype(rng.choice([np.float32, np.float64])),
-        "A": sparse.random_array((n, n), density=0.3, rng=rng, format="csr"),
+        "A": sparse.csr_array(rng.random((n, n)) * (rng.random((n, n)) < 0.3)),
         "labels": rng.integers(-1, 9, n),
         "mask": rng.random(n) < 0.5,
         "value": np.array(rng.random()),

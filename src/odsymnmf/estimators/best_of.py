@@ -89,7 +89,7 @@ def best_of(
 
 
 def _checkpoint_of(path: Any, start: int) -> str | None:
-    """Return where a start is written down: the first at the path, the others beside it."""
+    """Return the checkpoint of a start: the first at the path, the others next to it."""
     if path is None:
         return None
     return f"{path}.{start}" if start else f"{path}"

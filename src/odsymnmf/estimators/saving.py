@@ -99,7 +99,7 @@ def _parameters(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _start(init: Any) -> Any:
-    """Return a start that was given, as an array."""
+    """Return a given start as an array."""
     if sparse.issparse(init):
         return sparse.csr_array(init)
     try:

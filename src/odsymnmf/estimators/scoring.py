@@ -1,4 +1,4 @@
-"""How well memberships foretell similarities that they were not fitted to."""
+"""How well memberships predict similarities that they were not fitted to."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.problem import blocking
 from odsymnmf.signals import held
 
-# Parts of the fitted items: the similarities to one are foretold from those to the others.
+# Parts of the fitted items: the similarities to one are predicted from those to the others.
 PARTS = 5
 
 
 def foretold(S: Any, H: Any, scales: Scales, upper: float, zero_weight: float) -> Array:
-    """Return the loss of new items' similarities, each foretold from others, and that at zero.
+    """Return the loss of new items' similarities, each predicted from others, and that at zero.
 
     The fitted items fall into five parts. For each, the memberships of the new items are found
     from their similarities to the other four, and compared with what they have to this one.

@@ -17,7 +17,7 @@ from odsymnmf.io._source import as_utf8, load, refuse_promise
 
 
 def read_cluto(path: Path, data: bytes) -> Items:
-    """Return the matrix with its names and classes, as they lie beside it."""
+    """Return the matrix with its names and classes, if there are such files next to it."""
     if data.startswith(b"MATLAB"):
         remedy = "save the matrix with scipy.io.mmwrite or scipy.sparse.save_npz"
         raise bad(path, f"is a MATLAB file, not a CLUTO matrix; {remedy}")
@@ -39,14 +39,14 @@ def read_cluto(path: Path, data: bytes) -> Items:
         notes: list[str] = []
     else:
         matrix, notes = _sparse(path, rows, counts, m, sizes[2])
-    classes = _beside(path, ".rclass", n)
+    classes = _next_to(path, ".rclass", n)
     return Items(
         matrix,
-        _beside(path, ".rlabel", n) or [],
+        _next_to(path, ".rlabel", n) or [],
         "cluto",
         notes,
         truth=_truth(classes) if classes else None,
-        features=_beside(path, ".clabel", m),
+        features=_next_to(path, ".clabel", m),
     )
 
 
@@ -106,8 +106,8 @@ def _values(path: Path, rows: list[bytes], counts: Array) -> Array:
     return np.array(numbers)
 
 
-def _beside(path: Path, ending: str, count: int) -> list[str] | None:
-    """Return the lines of the file with this ending beside the matrix, None without one."""
+def _next_to(path: Path, ending: str, count: int) -> list[str] | None:
+    """Return the lines of the file with this ending next to the matrix, None without one."""
     whole = path.with_name(path.name.removesuffix(".gz"))
     for other in (whole.with_name(whole.name + ending), whole.with_suffix(ending)):
         if other.exists():

@@ -13,7 +13,7 @@ from odsymnmf.io._items import Items, bad, number, quoted, reason
 from odsymnmf.io._source import as_utf8
 from odsymnmf.io._xml import edge_ends, refuse_unknown_ends, walk
 
-# What networkx raises on damaged files, beside its own error.
+# What networkx raises on damaged files, besides its own error.
 ERRORS = (
     AttributeError,
     IndexError,

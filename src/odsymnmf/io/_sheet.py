@@ -36,7 +36,7 @@ from odsymnmf.io._source import OTHER_FORMAT, as_utf8
 UNIT = b"\x1f"
 # Rows that are looked at to see what a file is.
 HEAD = 5
-# Cells without a value, beside the ways to write NaN; R writes NA.
+# Cells without a value, besides the ways to write NaN; R writes NA.
 MISSING = ["", "NA"]
 NANS = ["nan", "NaN", "NAN"]
 LONGEST_NAME = 1000
@@ -255,7 +255,7 @@ class Sheet:
         return found, [names[k] for k in order.tolist()], weights
 
     def _bare(self, first: int, series: Any) -> list[str]:
-        """Return the distinct names of a column without blanks around them, if none is amiss."""
+        """Return the distinct names of a column without spaces around them, if all are valid."""
         names = list(series.cat.categories)
         if min(map(len, names), default=1) < 1 or max(map(len, names), default=1) > LONGEST_NAME:
             self._refuse_names(first, names, series.cat.codes.to_numpy())

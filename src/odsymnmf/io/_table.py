@@ -11,13 +11,13 @@ from odsymnmf.io._sheet import MISSING, DoubtError, Sheet
 from odsymnmf.io._symmetry import FEATURES, finite_features, similarities
 
 NOT_A_TABLE = (
-    "taken for a table, it needs one there; of an edge list keep source, target and weight only "
-    "(for example with cut -d, -f1-3), or name these columns in its first line"
+    "a table needs one there; if this is an edge list, keep only source, target and weight (for "
+    "example with cut -d, -f1-3), or name these columns in its first line"
 )
 NOT_SQUARE = (
-    "an edge list has source, target and weight only, and a table of items x features needs "
+    "an edge list has source, target and weight only, and for a table of items x features, use "
 )
-# What stands above a column of names.
+# Headings of a column of names.
 CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
 
 
@@ -140,7 +140,7 @@ def _are_texts(texts: list[str]) -> bool:
 
 
 def _are_names(sheet: Sheet) -> bool:
-    """Whether the line beside an empty corner holds names, not values beside an empty diagonal."""
+    """Whether the line with an empty corner holds names, not values and an empty diagonal."""
     others = sheet.top[1:]
     are_values = len({*others}) < len(others) or any("." in text for text in others)
     return bool(sheet.head[1][1]) or not are_values

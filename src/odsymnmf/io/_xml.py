@@ -41,7 +41,7 @@ def walk(path: Path, text: bytes, root: str, format: str, element: Element) -> N
     try:
         parser.Parse(text, True)
     except expat.ExpatError as error:
-        problem = f"is no sound XML ({expat.ErrorString(error.code)}); save the graph again"
+        problem = f"is not valid XML ({expat.ErrorString(error.code)}); save the graph again"
         raise bad(path, problem, line=error.lineno) from None
 
 

@@ -15,14 +15,15 @@ ROUNDS = 10
 
 
 def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
-    """Return the labels of H, moved to where a degree-corrected block model has them most likely.
+    """Return the labels of H, improved under a degree-corrected stochastic block model.
 
-    With k_il the total similarity of item i to the items of cluster l, W_lm the total similarity
-    between clusters l and m, v_l = sum_m W_lm, and omega_lm = (W_lm + 1) / (v_l v_m / sum(v) + 1),
-    item i goes to the cluster l with the largest sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm
-    / sum(v); all at once, ties stay, until none moves (at most ten times). One row of H has r free
-    entries and little evidence; sizes and links of clusters are shared by many items. An item
-    without memberships gets a cluster this way, unless nothing is similar to it.
+    With d_i the degree of item i, k_il its total similarity to the items of cluster l, W_lm the
+    total similarity between clusters l and m, v_l the sum of the degrees in l, and
+    omega_lm = (W_lm + 1) / (v_l v_m / sum(v) + 1), item i moves to the cluster l with the largest
+    sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm / sum(v). All items move at once, and stay
+    where there is a tie, until none moves (at most ten times). This uses the sizes of clusters and
+    the links between them, which a single row of H does not contain. An item without memberships
+    also gets a cluster, unless no item is similar to it.
 
     Parameters
     ----------

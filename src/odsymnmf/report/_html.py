@@ -32,5 +32,5 @@ def css(l: int) -> str:
 
 
 def chip(l: int) -> str:
-    """Return the cluster's number beside its colour."""
+    """Return the cluster's number next to its colour."""
     return f'<span class="chip {css(l)}">{l}</span>'

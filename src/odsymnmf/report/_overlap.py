@@ -59,7 +59,7 @@ def _of_many(
     if float(clusters_of @ clusters_of) > MOST_COUNTED:
         return "<p>Items are in so many clusters that pairs of clusters were not counted.</p>"
     shared = sparse.triu(belongs.T @ belongs, 1).tocoo()
-    l, m = shared.coords
+    l, m = shared.row, shared.col
     order = np.lexsort((m, l, -shared.data))[:MANY_PAIRS]
     columns = members.H.tocsc()
     pairs = [
@@ -68,7 +68,7 @@ def _of_many(
             l[order].tolist(), m[order].tolist(), shared.data[order].tolist(), strict=True
         )
     ]
-    note = "The pairs of clusters whose sets share most members."
+    note = "The pairs of clusters whose sets share the most members."
     return f'<p class="note">{note}</p>{_strongest(pairs, members.H, sets, names)}'
 
 

@@ -160,11 +160,11 @@ def _refuse_loss(target: Path, force: bool) -> None:
             raise FileExistsError(f"{target} already holds a run; use --force to replace it")
         if strangers:
             raise FileExistsError(
-                f"{target} holds {strangers[0]!r}, which is no part of a run and would be lost; "
+                f"{target} holds {strangers[0]!r}, which is not part of a run and would be lost; "
                 "move it, or choose another name"
             )
     elif os.listdir(target):
         raise FileExistsError(
-            f"{target} exists and is not a run of odsymnmf (no {RUN} of ours), so that it is not "
+            f"{target} exists and is not a run of odsymnmf (it has no valid {RUN}), so it is not "
             "replaced; choose another name"
         )

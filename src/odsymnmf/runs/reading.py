@@ -64,7 +64,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder} is not a folder; give one that odsymnmf cluster has written")
     if not is_run(folder):
         raise ValueError(
-            f"{folder} is not a run of odsymnmf (no run.json of ours); "
+            f"{folder} is not a run of odsymnmf (it has no valid run.json); "
             "give a folder that odsymnmf cluster has written"
         )
     with _complete(folder, "run.json"):

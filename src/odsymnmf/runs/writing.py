@@ -41,7 +41,7 @@ def write_result(
         An empty folder, as `new_run` gives it.
     names : sequence of n names
     H : ndarray or scipy sparse array of shape (n, r)
-        A sparse one is written as scipy.sparse.save_npz does, beside clusters.txt.
+        A sparse one is written as scipy.sparse.save_npz does, together with clusters.txt.
     record : dict
         For run.json.
     sets : list of r arrays, optional

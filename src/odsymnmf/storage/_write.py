@@ -28,7 +28,7 @@ def write(
 ) -> None:
     """Write a header and named arrays into one file, which is complete or not there.
 
-    The file is written beside the final one, brought to the disk and renamed: a crash or a kill
+    The file is written next to the final one, flushed to disk and renamed: a crash or a kill
     leaves what was there before, or the new file. The same input gives the same bytes.
 
     Parameters
