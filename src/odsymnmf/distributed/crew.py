@@ -64,6 +64,8 @@ class Crew(Roster):
         # What members hold, None if nothing.
         self._held: Array | None = None
         self._sums: dict[str, Array] = {}
+        # The sums that the last sweep has left, if H is still as it has left it.
+        self._last: Any = None
         self.lost = 0
         self._until_done(lambda: None)
         # Should a worker go, its part is made again from the beginning.
@@ -86,7 +88,9 @@ class Crew(Roster):
         """Make one sweep: H and the sums as they are before, then as they are after it."""
 
         def attempt() -> Any:
-            self._hold(H, sums.state())
+            # Nobody changes H between two sweeps and leaves the sums as they are.
+            if not (sums is self._last and self._has(sums.state())):
+                self._hold(H, sums.state())
             return self._call("sweep", [(l1_ratio,)] * self.size)
 
         found = self._until_done(attempt)
@@ -96,6 +100,7 @@ class Crew(Roster):
         assert self._held is not None
         self._held[:] = H
         self._sums = {name: np.array(array) for name, array in sums.state().items()}
+        self._last = sums
         return found[0].found, found[0].refused
 
     def product(self, V: Array) -> Array:
@@ -193,6 +198,7 @@ class Crew(Roster):
             for name, array in sums.items()
             if name not in known or not np.array_equal(known[name], array)
         }
+        self._last = None
         if where is not None and not len(where) and not news:
             return
         self._held = None
@@ -203,7 +209,12 @@ class Crew(Roster):
 
     def _forget(self) -> None:
         """Know no more what members hold."""
-        self._held, self._sums = None, {}
+        self._held, self._sums, self._last = None, {}, None
+
+    def _has(self, sums: dict[str, Array]) -> bool:
+        """Say whether members hold these sums."""
+        known = self._sums
+        return all(name in known and np.array_equal(known[name], sums[name]) for name in sums)
 
     # --- losing and finding workers -----------------------------------------------------------
 

@@ -112,15 +112,21 @@ def _shared_products(sums: Any) -> Any:
 
 
 def _packed(moves: Moves, tiles: list[slice], proposals: list[Proposal]) -> tuple[Any, ...]:
-    """Return a few arrays in place of the proposals of some tiles, with the rows that moved."""
-    places = [moves.round.places(tile) for tile in tiles]
-    r = moves.H.shape[1]
+    """Return a few arrays in place of the proposals of some tiles, with the rows that moved.
+
+    Where all have moved, the rows are a view: nobody goes on to the next round, which will use
+    their room, before everybody has them.
+    """
+    places, r = [moves.round.places(tile) for tile in tiles], moves.H.shape[1]
     moved = np.concatenate([np.empty(0, bool), *(moves.moved[p] for p in places)])
-    rows = [moves.New[p] if moves.moved[p].all() else moves.New[p][moves.moved[p]] for p in places]
+    if len(moved) and moved.all() and len(moved) == places[-1].stop - places[0].start:
+        New = moves.New[places[0].start : places[-1].stop]
+    else:
+        rows = [moves.New[p][moves.moved[p]] for p in places]
+        New = np.concatenate([np.empty((0, r), moves.H.dtype), *rows])
     values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
     W = [p.change.W for p in proposals if p.change.W is not None]
     D = [p.change.D for p in proposals if p.change.D is not None]
-    New = np.concatenate([np.empty((0, r), moves.H.dtype), *rows])
     return moved, New, values, np.array(W).reshape(-1, r), np.array(D).reshape(-1, r, r)
 
 
