@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from benchmarks import problems
-from benchmarks.timing import table
+from benchmarks.timing import minima, table
 from odsymnmf.distributed.door import looked_at
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import random
@@ -212,18 +212,13 @@ class Constants(NamedTuple):
     byte: float
 
 
-def one_sweep(stored: int, n: int = 100_000, r: int = COLUMNS) -> float:
-    """Return the time of a sweep in rounds by one thread."""
+def one_sweep(stored: int, n: int, r: int = COLUMNS) -> Callable[[], Any]:
+    """Return a sweep in rounds by one thread."""
     A, _ = problems.shuffled(*problems.planted(n, stored, r))
     loss = make_loss("l2", as_similarity(sparse.csr_array(A)), np.inf)
     H = random(loss, r, np.random.default_rng(0))
     sums, rounds, items = loss.sums(H), Rounds(loss, Team()), np.arange(n)
-    times = []
-    for _ in range(6):
-        started = time.perf_counter()
-        loss.sweep(H, sums, items, rounds=rounds)
-        times.append(time.perf_counter() - started)
-    return min(times[1:])
+    return lambda: loss.sweep(H, sums, items, rounds=rounds)
 
 
 def exchange_seconds(size: int, repeats: int) -> float:
@@ -241,9 +236,11 @@ def exchange_seconds(size: int, repeats: int) -> float:
 
 def constants() -> Constants:
     """Measure them here: two sweeps of different density, two messages of different length."""
-    n, few, many = 100_000, 1_000_000, 4_000_000
-    thin, thick = one_sweep(few, n), one_sweep(many, n)
+    n, few, many = 50_000, 250_000, 4_000_000
+    thin, thick = minima(one_sweep(few, n), one_sweep(many, n), repeats=7)
     entry = (thick - thin) / ((many - few) * COLUMNS)
+    if entry <= 0:
+        raise RuntimeError("the machine is too busy for a sweep to be timed; try again")
     square = max(0.0, thin - entry * few * COLUMNS) / (n * COLUMNS**2)
     A, _ = problems.planted(n, 200_000, 10)
     with cluster(2) as client:

@@ -158,7 +158,7 @@ class Crew(Roster):
 
     def stop(self) -> None:
         """Let members give up what they are at; what comes next begins anew."""
-        self.client.sync(self._stop_all)
+        self.client.sync(self._stop_all, list(self._addresses))
         self._forget()
         self._begun = False
 

@@ -134,7 +134,9 @@ class Roster:
             )
             failed = any(task.exception() is not None for task in done)
             if failed or (waiting and not await self._all_there()):
-                await self._stop_all()
+                # Whose call has ended, well or not, has nothing to give up: it may be gone.
+                busy = zip(self._addresses, tasks, strict=True)
+                await self._stop_all([address for address, task in busy if not task.done()])
                 if waiting:
                     await asyncio.wait(waiting, timeout=ANSWER)
                 break
@@ -183,8 +185,8 @@ class Roster:
         found = await asyncio.gather(*(answers(address) for address in addresses))
         return [address for address, there in zip(addresses, found, strict=True) if there]
 
-    async def _stop_all(self) -> None:
-        asked = (asyncio.wait_for(self._ask(a, "stop"), ANSWER) for a in self._actors)
+    async def _stop_all(self, addresses: list[str]) -> None:
+        asked = (asyncio.wait_for(self._ask(a, "stop"), ANSWER) for a in addresses)
         await asyncio.gather(*asked, return_exceptions=True)
 
     async def _close_all(self) -> None:
