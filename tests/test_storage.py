@@ -138,9 +138,9 @@ def test_what_cannot_be_stored_is_named(tmp_path, value):
 
 
 def test_mutants():
-    outcome = run(LINES["containers"], seed=0, rounds=1500)
+    outcome = run(LINES["containers"], seed=0, rounds=500)
     assert outcome.failures == []
-    assert outcome.words["refused"] > 1000
+    assert outcome.words["refused"] > 300
     assert outcome.words["sealed anew and sound"] > 0
 
 
@@ -366,7 +366,7 @@ def test_killed_at_any_moment(tmp_path):
     path = tmp_path / "model.odsym"
     rng = np.random.default_rng(0)
     seen = set()
-    for _ in range(12):
+    for _ in range(5):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
         writer.stdout.readline()
         time.sleep(0.02 + 0.1 * rng.random())
@@ -378,7 +378,7 @@ def test_killed_at_any_moment(tmp_path):
             seen.add(header["k"])
         # What the last one left is removed by the next: never more than one.
         assert len(list(tmp_path.iterdir())) <= 2
-    assert len(seen) > 2
+    assert len(seen) > 1
     written(path, H=np.eye(2))
     assert list(tmp_path.iterdir()) == [path]
 

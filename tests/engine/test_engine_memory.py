@@ -53,7 +53,7 @@ def test_eigenvectors_leave_room_for_blas(monkeypatch, init):
     A = sparse.eye_array(200, format="csr", k=1) + sparse.eye_array(200, k=-1)
     with pytest.raises(MemoryError, match=r"3 eigenvectors of 200 items needs .* init=.greedy"):
         od.factorize(A, 3, init=init)
-    assert od.factorize(A, 3, init="greedy").status == "converged"
+    assert od.factorize(A, 3, init="greedy", tol=10).n_iter == 1
 
 
 def test_small_fits_do_not_ask(monkeypatch):

@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from .lines import Line, folder
+from .lines import Line, folder, hear
 
 # Kernels are called a thousand times more: the answers are right, and the signal arrives once.
 SCRIPT = """
@@ -44,6 +44,7 @@ def once(seed, k):
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, str(moment)],
             env={**os.environ, "NUMBA_CACHE_DIR": cold if k % 2 else str(folder("cache"))},
+            preexec_fn=hear,
             capture_output=True,
             text=True,
             timeout=300,

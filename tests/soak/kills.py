@@ -20,7 +20,7 @@ import numpy as np
 
 import odsymnmf as od
 
-from .lines import Line
+from .lines import Line, hear
 from .problems import quiet
 
 SCRIPT = f"""
@@ -52,7 +52,8 @@ def fit(seed, k, path=None):
 
 def _process(*command, **options):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, *command], env=environment, **options)
+    options |= {"env": environment, "preexec_fn": hear}
+    return subprocess.Popen([sys.executable, *command], **options)
 
 
 def _forked(function, *args):
@@ -213,7 +214,8 @@ def command(seed, k):
             os.kill(child.pid, number)
             child.join(PATIENCE)
             code = child.exitcode
-        ends = (-number, 128 + number, 256 - number)
+        # Where nothing is kept, SIGTERM ends as Ctrl-C does.
+        ends = (-number, 128 + number, 256 - number, 128 + signal.SIGINT)
         assert code in ends, (code, said.read_text()[-300:])
         said.unlink(missing_ok=True)
         left = sorted(os.listdir(home))

@@ -1,6 +1,7 @@
 """The lines of the table, and how one is run."""
 
 import atexit
+import signal
 import tempfile
 import time
 from collections import Counter
@@ -41,6 +42,11 @@ class Outcome(NamedTuple):
             return False
         word, share = line.least
         return self.words[word] < share * self.rounds
+
+
+def hear() -> None:
+    """Let a child that is about to begin hear Ctrl-C, also where this process does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @cache

@@ -106,7 +106,9 @@ class Gram:
         inner = float(np.einsum("ij,ij->", H, self.product(H)))
         squares = pair_squares(H)
         value = self.energy - 2.0 * inner + squares
-        return unless_cancelled(self, H, value, self.energy + squares)
+        # What items have with themselves is in the product, and goes again.
+        own = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
+        return unless_cancelled(self, H, value, self.energy + squares + 2.0 * own)
 
     def following(self, H: Array) -> FeatureSums:
         """Return the products A @ H that follow changes of H."""
