@@ -21,5 +21,5 @@ def shades(values: Array) -> Array:
 
 
 def has_negative(values: Array) -> bool:
-    """Tell whether a negative value can be seen; -8.9e-17 relative to 1 is a zero that was rounded."""
+    """Tell whether a negative value can be seen: -8.9e-17 relative to 1 is a rounded zero."""
     return bool(np.nanmin(values, initial=0.0) < -INVISIBLE * scale_top(values))
