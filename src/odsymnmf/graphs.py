@@ -108,7 +108,9 @@ def _size(G: Any) -> int:
 
 def _memberships(result: Any, n: int) -> Any:
     """Return H of a model, of a factorization or as it is."""
-    for name in ("membership_", "H"):
+    # H of a matrix would be its conjugate transpose.
+    is_matrix = sparse.issparse(result) or isinstance(result, np.ndarray)
+    for name in () if is_matrix else ("membership_", "H"):
         if hasattr(result, name):
             result = getattr(result, name)
             break

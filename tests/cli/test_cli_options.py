@@ -73,6 +73,13 @@ def test_every_option_of_the_estimator_is_there():
     assert missing == {"verbose", "checkpoint_every", "memberships"}
 
 
+def test_the_number_of_clusters_is_chosen_by_default(edges, tmp_path):
+    result = run("cluster", edges, "-o", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "in 3 clusters" in result.stdout
+    assert "number of clusters: the shortest description" in result.stdout
+
+
 def test_defaults_are_those_of_the_estimator():
     expected = {**od.ODSymNMF().get_params(), "random_state": 0}
     given = {option.name: option for option in command.cluster.params}

@@ -99,6 +99,12 @@ def test_plot_replaces_only_by_force(finished, tmp_path):
     refused(run(*arguments[:-1], tmp_path / "folder.svg", "--force"), 1, "is not a file")
 
 
+def test_plot_draws_the_matrix_by_default(finished, tmp_path):
+    assert run("plot", finished, "-o", tmp_path / "a.svg").exit_code == 0
+    assert run("plot", finished, "--kind", "matrix", "-o", tmp_path / "b.svg").exit_code == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
 def test_plot_usage(finished, tmp_path):
     result = run("plot", finished, "--kind", "matrix", "-o", tmp_path / "picture.gif")
     assert result.exit_code == 2

@@ -8,6 +8,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, SymNMF, memberships
+from odsymnmf.memberships import _settled
 from odsymnmf.problem import as_similarity, outline
 
 
@@ -147,7 +148,7 @@ def test_labels_settle_where_the_block_model_puts_them(graph, monkeypatch):
     A = graph[0].toarray()
     H = np.random.default_rng(0).uniform(size=(120, 4)) + 2 * np.eye(4)[graph[1]]
     H += 2.2 * (np.random.default_rng(1).uniform(size=H.shape) < 0.1)
-    monkeypatch.setattr(memberships, "ROUNDS", 1)
+    monkeypatch.setattr(_settled, "ROUNDS", 1)
     for form in (A, 0.01 * A, sparse.csr_array(A)):
         once = memberships.settled_labels(H, form)
         assert_array_equal(once, settled_slowly(A, memberships.labels(H), 4))
