@@ -18,7 +18,7 @@ demo: $(READY)
 	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 -o demo/les_miserables --force
 
 test: lint browser
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The whole suite with the oldest supported version of every package, in an environment of its own.
 test-oldest: $(OLDEST)/.ready browser
