@@ -1,21 +1,24 @@
-"""Questions to a fitted model: how well it foretells, and who belongs to which cluster."""
+"""Questions to a fitted model: where new items belong, how well it predicts, who is where."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from odsymnmf.arrays import blocks
+from odsymnmf.engine.new_items import solve_rows
 from odsymnmf.estimators.scoring import foretold
 from odsymnmf.inputs import called
-from odsymnmf.memberships import Rule, overlapping_sets
+from odsymnmf.memberships import Rule, labels, overlapping_sets
 from odsymnmf.options import bound
 from odsymnmf.problem import blocking, without_diagonal_entries
 
 
 class JudgingMixin:
-    """`score` and `overlapping_sets` of an estimator."""
+    """`predict_membership`, `predict`, `score` and `overlapping_sets` of an estimator."""
 
     membership_: Any
     similarity_: Any
@@ -25,6 +28,60 @@ class JudgingMixin:
     settings_: Any
     item_names_: Any
     _validated: Any
+
+    def predict_membership(self, X: Any) -> Any:
+        """Find memberships of new items, with those of the fitted items held fixed.
+
+        Row x minimises sum_j |S_j - x . h_j|^p over 0 <= x <= upper, where S_j is the similarity
+        of the new item to the fitted item j. This is a convex problem, solved to optimality for
+        l2; for l1, until no single entry of x can be improved.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
+            Similarities of the new items to the fitted ones if ``affinity="precomputed"``, else
+            one row of features per new item. NaN marks a similarity that is not known: the pair
+            is left out. So row k of the fitted matrix, with NaN in place k, asks where item k
+            belongs as far as the others can tell: at convergence, that is row k of
+            ``membership_`` (with l1, if coordinate descent gets there; not with `SymNMF`, which
+            fits the diagonal too).
+
+        Returns
+        -------
+        membership : ndarray or scipy.sparse.csr_array of shape (n_new, n_clusters)
+            Sparse where ``membership_`` is; then a membership has its price here, too.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        H = self.membership_
+        kept_sparse = sparse.issparse(H)
+        if kept_sparse:  # Numba, which takes time to import
+            from odsymnmf.engine.many.new_items import solve_sparse_rows
+        solve = partial(
+            solve_sparse_rows if kept_sparse else solve_rows,
+            H=H,
+            scales=self._scales,
+            upper=bound(self.settings_["upper"]),
+            zero_weight=self.zero_weight,
+        )
+        pieces = blocks(X.shape[0], max(1, blocking.BLOCK_ENTRIES // H.shape[0]))
+        found = [solve(self._affinities.to_fitted(X[b])) for b in pieces]
+        return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Find the clusters of new items: the largest entry of `predict_membership`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
+            As for `predict_membership`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,)
+            -1 for an item that belongs to no cluster.
+        """
+        return labels(self.predict_membership(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the share of new items' similarities that is foretold: larger is better.
