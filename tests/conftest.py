@@ -1,4 +1,9 @@
+import signal
+
 from hypothesis import settings
+
+# A shell starts what runs in its background with Ctrl-C ignored, and tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run: a test that fails once fails again.
 settings.register_profile("odsymnmf", derandomize=True, deadline=None)

@@ -17,7 +17,8 @@ from cli_problems import COMMAND, FILES, environment, process, run, write_long_f
 from odsymnmf import kernels
 from odsymnmf.cli import cluster
 from odsymnmf.engine.run import Sweep
-from odsymnmf.estimators import odsymnmf as base
+from odsymnmf.estimators import best_of as base
+from odsymnmf.fitting import Fit
 from odsymnmf.observers import progress
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
@@ -299,9 +300,8 @@ def test_kill_while_writing_leaves_nothing(edges, tmp_path):
 def press_after(monkeypatch, start: int, sweep: int):
     """Press Ctrl-C after a sweep of a start."""
     begun = []
-    original = base.factorize
 
-    def pressing(*arguments, callback, **options):
+    def pressing(callback, **options):
         begun.append(options["init"])
 
         def after(state):
@@ -309,9 +309,9 @@ def press_after(monkeypatch, start: int, sweep: int):
                 signal.raise_signal(signal.SIGINT)
             return callback(state)
 
-        return original(*arguments, callback=after, **options)
+        return Fit(callback=after, **options)
 
-    monkeypatch.setattr(base, "factorize", pressing)
+    monkeypatch.setattr(base, "Fit", pressing)
     return begun
 
 
@@ -346,15 +346,14 @@ def test_ctrl_c_in_the_second_of_many_starts(edges, tmp_path, monkeypatch):
 def test_ctrl_c_between_two_starts(edges, tmp_path, monkeypatch):
     """Where no sweep is under way, the starts that are done still count."""
     begun = []
-    original = base.factorize
 
-    def pressing(*arguments, **options):
+    def pressing(**options):
         begun.append(options["init"])
         if len(begun) == 3:
             signal.raise_signal(signal.SIGINT)
-        return original(*arguments, **options)
+        return Fit(**options)
 
-    monkeypatch.setattr(base, "factorize", pressing)
+    monkeypatch.setattr(base, "Fit", pressing)
     result = run("cluster", edges, "-r", 3, "--n-init", 50, "-o", tmp_path / "run")
     assert result.exit_code == 130
     assert len(begun) == 3
