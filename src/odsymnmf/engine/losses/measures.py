@@ -86,7 +86,12 @@ def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
     """Yield some of the items after another, as many as are soon done; a hub may come alone."""
     for b in A.item_blocks(len(items)):
         some = items[b]
-        work = np.cumsum(A.row_lengths(some) + 1.0) * max(r, 1)
+        lengths = A.row_lengths(some)
+        if (lengths.sum() + len(some)) * max(r, 1) < WORK:  # most often so, and sooner known
+            check()
+            yield some
+            continue
+        work = np.cumsum(lengths + 1.0) * max(r, 1)
         ends = np.flatnonzero(np.diff(work // WORK, append=np.inf)) + 1
         for begin, end in zip([0, *ends[:-1]], ends, strict=True):
             check()
