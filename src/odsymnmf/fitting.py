@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 import odsymnmf
 from odsymnmf.blas import one_thread, threads_for
@@ -17,15 +16,14 @@ from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run
 from odsymnmf.engine.scale import Scale, within_reason
-from odsymnmf.engine.sets import as_sets
-from odsymnmf.engine.starts import of_sets, start
+from odsymnmf.engine.starts import named_or_array, start
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
 from odsymnmf.inputs import is_elsewhere
 from odsymnmf.options import bound, number, threads, whole_number
 from odsymnmf.problem import Similarity, Sparse, fingerprint
 from odsymnmf.random_state import RandomState, as_random
-from odsymnmf.result import SQUARED, Factorization
+from odsymnmf.result import SQUARED, Factorization, of_run
 from odsymnmf.signals import held
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
@@ -83,7 +81,7 @@ class Fit:
         """Fit similarities that the workers of a cluster hold."""
         from odsymnmf.distributed.fit import fit
 
-        found = fit(
+        return fit(
             A,
             r,
             loss=self.loss,
@@ -102,7 +100,6 @@ class Fit:
             checkpoint=self.checkpoint,
             checkpoint_every=self.checkpoint_every,
         )
-        return Factorization(*found)
 
     def warn_of(self, found: Factorization, stacklevel: int) -> None:
         """Warn if the sweeps were too few, or Ctrl-C cut them short."""
@@ -171,7 +168,7 @@ class Fit:
         init: Any = self.init
         if isinstance(init, str) and init == "auto":
             init = usual_start(A, self.loss)
-        first = _first(init, scaled, r, scale)
+        first = named_or_array(init, scaled, r, scale.down)
         kept = self._kept(A, r, init, first, restarts)
         with threads_for(work, Team):
             saved = kept and kept.read((scaled.n, r), scaled.dtype)
@@ -193,17 +190,7 @@ class Fit:
             H = run.complete()
             if kept and run.status != "interrupted":
                 kept.end(run)
-        history = scale.value(loss, run.history)
-        return Factorization(
-            scale.up(H),
-            float(history[-1]),
-            history,
-            run.state.n_iter,
-            run.status,
-            np.array(run.state.restarts, dtype=np.intp),
-            run.mix,
-            scale.scales(loss),
-        )
+        return of_run(run, H, scale)
 
     def _kept(
         self, A: Similarity, r: int, init: Any, first: Any, restarts: int
@@ -263,16 +250,6 @@ def warn_interrupted(n_iter: int, stacklevel: int) -> None:
         InterruptedWarning,
         stacklevel=stacklevel + 1,
     )
-
-
-def _first(init: Any, A: Similarity, r: int, scale: Scale) -> Any:
-    """Return the start by name, or as an array (n x r) for A, which is scaled."""
-    if isinstance(init, str):
-        return init
-    sets = as_sets(init, A.n, r)
-    if sets is not None:
-        return of_sets(A, r, sets)
-    return scale.down(init.toarray() if sparse.issparse(init) else init)
 
 
 def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:

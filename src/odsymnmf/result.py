@@ -11,7 +11,8 @@ import odsymnmf
 from odsymnmf import storage
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales
-from odsymnmf.engine.run import Status
+from odsymnmf.engine.run import Run, Status
+from odsymnmf.engine.scale import Scale
 
 SQUARED = Scales(0.0, 1.0)
 # The kind of file that results are saved in.
@@ -136,3 +137,18 @@ class Factorization:
             f"Factorization(n={n}, r={r}, objective={self.objective:.6g}, "
             f"n_iter={self.n_iter}, {self.status})"
         )
+
+
+def of_run(run: Run, H: Array, scale: Scale) -> Factorization:
+    """Return what a run to H has come to, in the scale of the similarities that were given."""
+    history = scale.value(run.loss, run.history)
+    return Factorization(
+        scale.up(H),
+        float(history[-1]),
+        history,
+        run.state.n_iter,
+        run.status,
+        np.array(run.state.restarts, dtype=np.intp),
+        run.mix,
+        scale.scales(run.loss),
+    )

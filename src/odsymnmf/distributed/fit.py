@@ -3,44 +3,29 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import odsymnmf
-from odsymnmf.arrays import Array
 from odsymnmf.blas import one_thread
 from odsymnmf.distributed.elsewhere import CrewRounds, Elsewhere
 from odsymnmf.distributed.member import Fit
 from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
-from odsymnmf.engine.losses import Loss, Scales, make_loss, only_squares
+from odsymnmf.engine.losses import Loss, make_loss, only_squares
 from odsymnmf.engine.losses.measures import row_tiles
-from odsymnmf.engine.run import Callback, Run, Status
+from odsymnmf.engine.run import Callback, Run
 from odsymnmf.engine.scale import Scale, within_reason
-from odsymnmf.engine.sets import as_sets
-from odsymnmf.engine.starts import of_sets, start
+from odsymnmf.engine.starts import named_or_array, start
 from odsymnmf.engine.sweeps import ROUNDING
 from odsymnmf.options import bound, number, whole_number
 from odsymnmf.problem.rounds import tiles
 from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.result import Factorization, of_run
 
 # Starts that need products with A and nothing else.
 STARTS = ("random", "spectral", "nndsvd")
 HERE = "fit it on one machine, with factorize(A.compute(), ...)"
-
-
-class Found(NamedTuple):
-    """What a fit has come to, as `odsymnmf.Factorization` has it."""
-
-    H: Array
-    objective: float
-    history: Array
-    n_iter: int
-    status: Status
-    restarts: Array
-    mix: dict[str, float] | None
-    scales: Scales
 
 
 def fit(
@@ -62,12 +47,12 @@ def fit(
     callback: Callback | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 60.0,
-) -> Found:
+) -> Factorization:
     """Find H, as `odsymnmf.factorize` does with ``n_jobs``; its parameters have the same meaning.
 
     Returns
     -------
-    Found
+    Factorization
     """
     r = _checked(
         A,
@@ -89,7 +74,7 @@ def fit(
         limit = within_reason(scaled, float(scale.down(bound(upper))), diagonal, lighter)
         measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
         _tell(scaled, measure, limit)
-        first = _first(init, scaled, r, scale)
+        first = named_or_array(init, scaled, r, scale.down)
         kept = None
         if checkpoint is not None:
             every = number("checkpoint_every", checkpoint_every, 0)
@@ -121,17 +106,7 @@ def fit(
         H = run.complete()
         if kept and run.status != "interrupted":
             kept.end(run)
-    history = scale.value(measure, run.history)
-    return Found(
-        scale.up(H),
-        float(history[-1]),
-        history,
-        run.state.n_iter,
-        run.status,
-        np.empty(0, dtype=np.intp),
-        run.mix,
-        scale.scales(measure),
-    )
+    return of_run(run, H, scale)
 
 
 @contextmanager
@@ -156,16 +131,6 @@ def _tell(A: Elsewhere, measure: Loss, limit: float) -> None:
     diagonal = "fit" if measure.name == "symnmf" else "ignore"
     allowed = ROUNDING * measure.objective(np.zeros((A.n, 1), dtype=A.dtype))
     A.crew.set_fit(Fit(name, diagonal, limit, getattr(measure, "zero", None), allowed))
-
-
-def _first(init: Any, A: Any, r: int, scale: Scale) -> Any:
-    """Return the start by name, or as an array (n x r) for A, which is scaled."""
-    if isinstance(init, str):
-        return init
-    sets = as_sets(init, A.n, r)
-    if sets is not None:
-        return of_sets(A, r, sets)
-    return scale.down(init.toarray() if sparse.issparse(init) else init)
 
 
 def _checked(A: Elsewhere, r: Any, **asked: Any) -> int:

@@ -186,6 +186,16 @@ def _fit_of(name: str) -> Callable[[Loss, int, RandomSource], Array]:
     return start
 
 
+def named_or_array(init: Any, A: Similarity, r: int, down: Callable[[Any], Any]) -> Any:
+    """Return the start by name, or as an array (n x r) for A, to whose scale ``down`` brings it."""
+    if isinstance(init, str):
+        return init
+    sets = as_sets(init, A.n, r)
+    if sets is not None:
+        return of_sets(A, r, sets)
+    return down(init.toarray() if sparse.issparse(init) else init)
+
+
 def of_sets(A: Similarity, r: int, sets: list[Array]) -> Array:
     """Return in column l, for the items of set l, the root of their mean similarity."""
     M = np.zeros((A.n, r), dtype=A.dtype)
