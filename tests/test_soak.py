@@ -31,6 +31,13 @@ FOUND = [
     # Large entries took the digits of what a Gram matrix has off its diagonal.
     ("problems-l2-gram-equal", 18, 64),
     ("problems-l2-gram-equal", 18, 1209),
+    # Weights of all pairs were taken from a background that few of them had, and cancelled.
+    ("problems-l2-gram-weighted", 18, 4434),
+    ("problems-l2-gram-weighted", 18, 7485),
+    # One item far larger than all others: its similarity to itself is no bound for the others.
+    ("problems-l2-gram-sparse-unknown", 18, 6739),
+    # A step along which nothing was left to rounding, divided by next to nothing.
+    ("problems-l2-gram-sparse-unknown", 18, 3678),
     # Whether a sweep that had left nothing was the last one, depended on the scale of A.
     ("symmetries-scaling", 1, 155),
 ]

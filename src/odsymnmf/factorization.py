@@ -16,7 +16,7 @@ from odsymnmf.engine.starts import given
 from odsymnmf.engine.team import Team
 from odsymnmf.fitting import Fit, LossName, Memberships
 from odsymnmf.inputs import is_dask, is_elsewhere, similarities, weights_for
-from odsymnmf.problem import Sparse, as_similarity
+from odsymnmf.problem import as_similarity
 from odsymnmf.random_state import RandomState
 from odsymnmf.result import Factorization
 from odsymnmf.signals import held
@@ -241,7 +241,6 @@ def objective(
         sparse_is_chosen("sparse", similarity, None, loss=loss, diagonal=diagonal, init="auto")
         with held():
             from odsymnmf.engine.many.fit import sparse_objective
-        assert isinstance(similarity, Sparse)
         return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")

@@ -11,7 +11,7 @@ import odsymnmf
 from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.defaults import usual_start
 from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
-from odsymnmf.engine.losses import Scales, make_loss
+from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Callback, Run
@@ -21,9 +21,9 @@ from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
 from odsymnmf.inputs import is_elsewhere
 from odsymnmf.options import bound, number, threads, whole_number
-from odsymnmf.problem import Similarity, Sparse, fingerprint
+from odsymnmf.problem import Similarity, fingerprint
 from odsymnmf.random_state import RandomState, as_random
-from odsymnmf.result import SQUARED, Factorization, of_run
+from odsymnmf.result import Factorization, of_run
 from odsymnmf.signals import held
 
 LossName = Literal["l2", "l1", "mixed", "robust"]
@@ -70,7 +70,6 @@ class Fit:
         if sparse_is_chosen(
             self.memberships, A, columns, loss=self.loss, diagonal=self.diagonal, init=self.init
         ):
-            assert isinstance(A, Sparse)
             return self._sparse(A, columns)
         assert columns is not None
         return self._full(A, columns)
@@ -108,7 +107,7 @@ class Fit:
         if found.status == "interrupted":
             warn_interrupted(found.n_iter, stacklevel + 1)
 
-    def _sparse(self, A: Sparse, r: int | None) -> Factorization:
+    def _sparse(self, A: Similarity, r: int | None) -> Factorization:
         """Fit memberships that are stored by their non-zeros."""
         _refuse_with_sparse(A, self.restarts)
         jobs = threads(self.n_jobs)
@@ -117,7 +116,7 @@ class Fit:
             from odsymnmf.engine.many.fit import fit
         limits: Any = {
             "loss": self.loss,
-            "upper": upper_bound(A, self.upper, self.loss, "sparse"),
+            "upper": sparse_bound(A, self.upper, self.loss),
             "max_iter": self.max_iter,
             "tol": self.tol,
         }
@@ -147,8 +146,7 @@ class Fit:
             checkpoint=kept,
         )
         none = np.empty(0, dtype=np.intp)
-        scales = Scales(1.0, 0.0) if self.loss == "l1" else SQUARED
-        return Factorization(*found, none, None, scales)
+        return Factorization(*found, none, None, make_loss(self.loss, A, np.inf).scales)
 
     def _full(self, A: Similarity, r: int) -> Factorization:
         """Fit memberships that are stored in full."""
@@ -219,13 +217,14 @@ class Fit:
         return Checkpoint(self.checkpoint, every, identity)
 
 
-def upper_bound(A: Similarity, upper: Any, loss: str, memberships: str) -> float:
-    """Return the bound that a fit uses where the user has given ``upper``.
+def sparse_bound(A: Similarity, upper: Any, loss: str) -> float:
+    """Return the bound on sparse memberships where the user has given ``upper``.
 
-    Without one, sparse memberships of l2 are bounded by the root of the largest similarity: no
-    cluster then calls a pair more similar than the most similar pair is.
+    Without one, some losses bound them by the root of the largest similarity.
     """
-    if upper is None and memberships == "sparse" and loss == "l2" and A.largest > 0:
+    with held():  # this imports Numba, which Ctrl-C must not cut in two
+        from odsymnmf.engine.many.losses import KINDS
+    if upper is None and KINDS[loss].bounded and A.largest > 0:
         upper = float(np.sqrt(A.largest))
     return within_reason(A, bound(upper), "ignore", A.weights.lighter)
 

@@ -294,6 +294,24 @@ def test_kill_while_writing_leaves_nothing(edges, tmp_path):
     assert os.listdir(tmp_path) == ["graph.csv"]
 
 
+@posix
+def test_sigterm_before_the_first_sweep(edges, tmp_path):
+    """The start is cut short: there is nothing to save."""
+    code = (
+        "import os, signal, sys\n"
+        "from odsymnmf import fitting\n"
+        "from odsymnmf.cli import main\n"
+        "fitting.start = lambda *arguments: os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
+        "main()\n"
+    )
+    done = python(code)
+    assert done.returncode == 143
+    assert done.stderr.endswith("ended by SIGTERM; an incomplete run is not kept\n")
+    assert "Traceback" not in done.stderr
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
 # Signals at a chosen moment, in this process
 
 

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf.engine.many.choice import sparse_is_chosen
+from odsymnmf.engine.many.choice import LOSSES, sparse_is_chosen
+from odsymnmf.engine.many.losses import KINDS
 from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.problem import as_similarity
 
@@ -288,3 +289,8 @@ def test_nothing_of_n_times_r_is_made_on_the_way():
     tracemalloc.stop()
     assert f.H.shape == (4000, 1000)
     assert peak < 8e6 < 4000 * 1000 * 8
+
+
+def test_the_losses_that_choice_names_are_those_there_are():
+    """Names of their own, because the losses bring Numba with them."""
+    assert set(LOSSES) == set(KINDS)

@@ -60,17 +60,22 @@ def fit(
     from odsymnmf import ODSymNMF
     from odsymnmf.fitting import InterruptedWarning
 
-    model = ODSymNMF(**parameters, verbose=verbose)
+    model, done = ODSymNMF(**parameters, verbose=verbose), False
     with warnings.catch_warnings(), _noticing_interrupts() as pressed:
         # The summary says it, with the names of the options.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", InterruptedWarning)
         try:
             model.fit(X, weights=weights)
+            done = model.n_iter_ > 0 or not pressed
+        except KeyboardInterrupt:
+            pass
         except MemoryError as error:
             reason = str(error) or "the fit does not fit into it"
             raise MemoryError(f"{reason}; choose a smaller -r, or cluster fewer items") from error
-    if pressed and model.n_iter_ == 0:
+    if not done:
+        if pressed:  # with nothing to save, let it do what it does outside of a fit
+            signal.raise_signal(pressed[0])
         raise KeyboardInterrupt
     return model, pressed[0] if pressed else 0
 

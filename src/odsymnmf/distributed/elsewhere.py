@@ -86,6 +86,11 @@ class Elsewhere:
         return float(self.diagonal.max()) if self.blocks.m else self._extremes[1]
 
     @property
+    def reach(self) -> float:
+        """What no pair of items exceeds: the largest entry."""
+        return self.largest
+
+    @property
     def peak(self) -> float:
         """The largest |A_ij| off the diagonal."""
         return self.largest if self.blocks.m else max(map(abs, self._extremes))

@@ -22,8 +22,6 @@ LARGEST = 1e4
 # Where some pairs weigh less than others, two items whose own pair weighs nothing can grow together
 # at no cost; the fourth power of their entries is what all sums must have digits for.
 LARGEST_WEIGHED = 32.0
-# The power of A that a loss grows with; those that are relative to it do not.
-POWERS = {"l1": 1, "l2": 2, "symnmf": 2}
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,11 @@ class Scale:
         if not self.e:
             return value
         with np.errstate(over="ignore"):
-            return np.ldexp(value, self.e * POWERS.get(loss.name, 0))
+            return np.ldexp(value, self.e * loss.power)
 
     def scales(self, loss: Loss) -> Scales:
         """Return the scales of both losses as the problem has them."""
-        if not self.e or loss.name in POWERS:
+        if not self.e or loss.power:
             return loss.scales
         l1, l2 = np.ldexp(loss.scales, (-self.e, -2 * self.e)).tolist()
         return Scales(l1, l2)
@@ -84,6 +82,6 @@ def within_reason(A: Similarity, upper: float, diagonal: str, lighter: bool) -> 
     """
     if diagonal == "ignore" and A.largest > 0:
         largest = LARGEST_WEIGHED if lighter else LARGEST
-        upper = min(upper, largest * float(np.sqrt(A.largest)))
+        upper = min(upper, largest * float(np.sqrt(A.reach if lighter else A.largest)))
     # In the precision of H, or entries at the bound would look as if they could still grow.
     return float(A.dtype.type(upper))

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.choose import n_clusters
+from odsymnmf.engine.losses import only_squares
 from odsymnmf.engine.many.choice import STARTS, sparse_is_chosen
 from odsymnmf.options import whole_number
 from odsymnmf.problem import Outline, Similarity
@@ -67,7 +68,7 @@ def hint(A: Similarity, seen: Outline, loss: str, labels: Array) -> dict[str, st
 
     Absolute errors are at their best where A is binary and clusters are nearly complete.
     """
-    if loss != "l2" or not seen.binary or seen.filled == 1.0:
+    if not only_squares(loss) or not seen.binary or seen.filled == 1.0:
         return {}
     held = np.flatnonzero(labels >= 0)
     Z = sparse.csr_array((np.ones(len(held)), (held, labels[held])), (A.n, int(labels.max()) + 1))

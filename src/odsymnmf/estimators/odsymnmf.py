@@ -23,7 +23,7 @@ from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
 from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
-from odsymnmf.fitting import LossName, Memberships, upper_bound
+from odsymnmf.fitting import LossName, Memberships, sparse_bound
 from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, with_callbacks
@@ -301,7 +301,7 @@ class ODSymNMF(
         )
         A = self._affinities.normalized(settings)
         if kept_sparse:  # the bound that the fit will use holds for new items, too
-            limit = upper_bound(A, settings.upper, self.loss, "sparse")
+            limit = sparse_bound(A, settings.upper, self.loss)
             settings = replace(settings, upper=limit if limit < np.inf else None)
         self.settings_ = settings.as_dict()
         # Callbacks may ask a fit under way for new items.

@@ -182,6 +182,9 @@ def entries(
             full, a = w0 * a, w0 * a + square
             if a < CANCELLED * full:
                 a = exact_sum(exceptions, own_row, k, l, w0, H, 2)
+                size_q = w0 * (abs(g[l]) + root[l] * size + gross(source, p, l)) + heavy_size
+                if abs(q) <= ROUNDING * size_q:
+                    continue  # q has no digit left, and a step of q / a could be any number
             inverted = 1.0 / a if a > TINY else 0.0
         if diagonal is None and old == 0.0 and q <= 0.0 and inverted > 0.0:
             continue  # most entries are zero and stay so

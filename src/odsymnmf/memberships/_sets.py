@@ -10,7 +10,6 @@ from odsymnmf.engine.losses import Scales, harm
 from odsymnmf.inputs import called, is_frame
 from odsymnmf.members import Members, as_members
 from odsymnmf.memberships._checks import as_memberships, like, scales_of, similarity_of
-from odsymnmf.problem import Sparse
 from odsymnmf.signals import held
 
 Rule = Literal["strength", "row", "column", "harm"]
@@ -143,7 +142,7 @@ def _harmful_entries(members: Members, A: Any, loss: Any, least: float) -> Array
     with held():  # this imports Numba, which Ctrl-C must not cut in two
         from odsymnmf.engine.many.harm import entry_harm
     similarity = similarity_of(A, members.H)
-    if not isinstance(similarity, Sparse):
+    if similarity.stored is None:
         raise ValueError("sparse memberships were fitted to a sparse A; pass that.")
     rises, alone = entry_harm(similarity, members.H, scales_of(loss, similarity))
     found: Array = rises > least * alone[members.rows]

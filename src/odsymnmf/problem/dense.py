@@ -44,6 +44,11 @@ class Dense:
         return max(0.0, self._extremes[1])
 
     @property
+    def reach(self) -> float:
+        """What no pair of items exceeds: the largest entry."""
+        return self.largest
+
+    @property
     def peak(self) -> float:
         """The largest |A_ij| off the diagonal."""
         return max(map(abs, self._extremes))

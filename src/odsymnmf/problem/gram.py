@@ -49,6 +49,13 @@ class Gram:
         """A bound on the off-diagonal entries: the largest |x_i|^2."""
         return float(self.diagonal.max())
 
+    @cached_property
+    def reach(self) -> float:
+        """What no pair of items exceeds: the product of the two largest |x_i|."""
+        if self.n < 2:
+            return 0.0
+        return float(np.prod(np.sqrt(np.partition(self.diagonal, -2)[-2:], dtype=np.float64)))
+
     @property
     def peak(self) -> float:
         """A bound on |A_ij|."""

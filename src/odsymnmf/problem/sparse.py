@@ -45,6 +45,11 @@ class Sparse:
         """The largest off-diagonal entry, at least 0."""
         return float(self.A.data.max(initial=0.0))
 
+    @property
+    def reach(self) -> float:
+        """What no pair of items exceeds: the largest entry."""
+        return self.largest
+
     @cached_property
     def peak(self) -> float:
         """The largest |A_ij| off the diagonal."""

@@ -135,8 +135,8 @@ def exceptions(n: int, background: float, *layers: Any) -> tuple[float, Any]:
     """Return the background and the pattern v = w - background, from layers of weights.
 
     Each layer is a CSR array of weights; a later one overrules an earlier one where both store a
-    pair. Where more than half of all pairs are unknown, the background becomes 0 and the known
-    pairs are listed instead: they are fewer, and nothing cancels.
+    pair. Where the pairs that weigh something are no more than those exceptions, the background
+    becomes 0 and they are listed instead: nothing cancels then.
     """
     given = [layer for layer in layers if layer is not None]
     if not given:
@@ -145,13 +145,15 @@ def exceptions(n: int, background: float, *layers: Any) -> tuple[float, Any]:
     values = np.concatenate([layer.data for layer in reversed(given)])
     pairs, first = np.unique(keys, return_index=True)
     weights = values[first].astype(np.float64)
-    if background > 0 and 2 * np.count_nonzero(weights == 0) > n * (n - 1):
+    differ = weights != background
+    heavy = n * (n - 1) - np.count_nonzero(weights == 0)
+    if background > 0 and heavy <= np.count_nonzero(differ):
         known = np.full(n * n, background)
         known[pairs] = weights
         known[:: n + 1] = 0.0
         pairs, background = np.flatnonzero(known), 0.0
         weights = known[pairs]
-    differ = weights != background
+        differ = weights != background
     if not differ.any():
         return background, None
     rows, columns = np.divmod(pairs[differ], n)

@@ -90,6 +90,7 @@ class L1:
     restarts: ClassVar[int] = 10
     refresh: ClassVar[int] = 1
     relative: ClassVar[bool] = False
+    power: ClassVar[int] = 1
     scales = Scales(1.0, 0.0)
 
     def __init__(self, A: Similarity, upper: float = np.inf):

@@ -79,6 +79,7 @@ class L2:
     restarts: ClassVar[int] = 0
     refresh: ClassVar[int] = 10
     relative: ClassVar[bool] = True
+    power: ClassVar[int] = 2
     scales = Scales(0.0, 1.0)
     # What symNMF fits besides.
     diagonal: Array | None = None

@@ -91,6 +91,7 @@ class Mixed:
     restarts: ClassVar[int] = 10
     refresh: ClassVar[int] = 10
     relative: ClassVar[bool] = False
+    power: ClassVar[int] = 0
 
     def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
         self.A = A

@@ -111,6 +111,8 @@ class Loss(Protocol):
     refresh: ClassVar[int]
     # Whether the violation of a sweep is to be compared with that of the first.
     relative: ClassVar[bool]
+    # f grows with this power of A; 0 where it is relative to what there is to explain.
+    power: ClassVar[int]
     A: Similarity
     upper: float
 

@@ -5,9 +5,11 @@ from typing import Any
 from scipy import sparse
 
 from odsymnmf.engine.sets import as_sets
-from odsymnmf.problem import Dense, Similarity, Sparse
+from odsymnmf.problem import Similarity
 from odsymnmf.resources import available_memory
 
+# The losses that know sparse memberships; `fit` has what they are.
+LOSSES = ("l2", "l1")
 # The starts that need no full array; "auto" is the first.
 STARTS = ("ego", "leiden", "label_propagation")
 # Beyond so many clusters and entries of H, full storage takes many times as long.
@@ -59,17 +61,18 @@ def sparse_is_chosen(
 
 def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
     """Return why memberships cannot be sparse, None if they can."""
-    if not isinstance(A, Sparse):
+    if A.stored is None:
         other = (
             "scipy.sparse.csr_array(A), if most similarities are zero"
-            if isinstance(A, Dense)
+            if A.n_features is None
             else 'a graph of nearest neighbours, affinity="nearest_neighbors"'
         )
         return f"needs similarities that are stored as a sparse matrix: give {other}."
     if diagonal != "ignore":
         return "cannot fit the diagonal, which every column of H has a part in."
-    if loss not in ("l2", "l1"):
-        return f'is for loss="l2" and loss="l1", not for loss={loss!r}.'
+    if loss not in LOSSES:
+        able = " and ".join(f'loss="{name}"' for name in LOSSES)
+        return f"is for {able}, not for loss={loss!r}."
     if isinstance(init, str) and init not in ("auto", *STARTS):
         known = ", ".join(repr(name) for name in STARTS)
         return f"cannot start from init={init!r}; use {known}, labels, sets or a CSR array."

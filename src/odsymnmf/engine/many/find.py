@@ -1,20 +1,18 @@
 """From similarities to as many overlapping clusters as they have."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.many import starts
-from odsymnmf.engine.many.l1 import SparseL1
+from odsymnmf.engine.many.losses import KINDS, SparseFit
 from odsymnmf.engine.many.memberships import Memberships, column_sets
 from odsymnmf.engine.many.merging import merge_sets
-from odsymnmf.engine.many.sweep import SHARE, Progress, SparseL2
+from odsymnmf.engine.many.sweep import Progress
 from odsymnmf.kernels.sparse_arrays import Links
-
-SparseFit = SparseL1 | SparseL2
 
 # Sweeps before the columns are merged, and after.
 BEFORE, AFTER = 3, 7
@@ -28,12 +26,12 @@ def find(
     A: Links,
     sets: list[Array] | None = None,
     *,
-    loss: Literal["l2", "l1"] = "l2",
+    loss: str = "l2",
     upper: float | None = None,
-    share: float = SHARE,
     merge: bool = True,
     after: int = AFTER,
     progress: Progress | None = None,
+    **options: Any,
 ) -> sparse.csr_array:
     """Return memberships of as many clusters as the start finds and mergers leave.
 
@@ -46,14 +44,14 @@ def find(
     upper : float, optional
         By default the root of the largest similarity: no pair of items can then be explained more
         similar by a cluster than the most similar pair is.
-    share : float
-        The price of a membership, see `SparseL2`.
     merge : bool
         Put parts of one group together after the first sweeps.
     after : int
         Sweeps after that.
     progress : callable, optional
         Called with the number of rows done, block by block.
+    **options
+        Of the loss: ``share``, the price of a membership, for `SparseL2`.
 
     Examples
     --------
@@ -72,9 +70,7 @@ def find(
     M = Memberships(H[order])
 
     def make(M: Memberships) -> SparseFit:
-        if loss == "l1":
-            return SparseL1(A, M, upper=bound)
-        return SparseL2(A, M, upper=bound, share=share)
+        return KINDS[loss](A, M, upper=bound, **options)
 
     if merge:
         M = merged(A, M, make, progress)

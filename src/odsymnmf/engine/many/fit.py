@@ -9,17 +9,17 @@ from scipy import sparse
 from odsymnmf.arrays import Array
 from odsymnmf.engine.many import peers, starts
 from odsymnmf.engine.many.checkpoint import SparseCheckpoint
-from odsymnmf.engine.many.find import SparseFit, merged
-from odsymnmf.engine.many.l1 import SparseL1
+from odsymnmf.engine.many.find import merged
+from odsymnmf.engine.many.losses import KINDS, SparseFit
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.rounds import SparseRounds
 from odsymnmf.engine.many.run import SparseRun
-from odsymnmf.engine.many.sweep import SparseL2, links
+from odsymnmf.engine.many.sweep import links
 from odsymnmf.engine.run import Callback, Status
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.engine.team import Team
 from odsymnmf.kernels.sparse_arrays import Links
-from odsymnmf.problem import Sparse
+from odsymnmf.problem import Similarity
 from odsymnmf.problem.weights import reordered_weights
 from odsymnmf.random_state import RandomSource
 
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 def fit(
-    A: Sparse,
+    A: Similarity,
     r: int | None,
     init: Any,
     rng: RandomSource,
@@ -56,6 +56,7 @@ def fit(
     Parameters
     ----------
     A : Sparse
+        Whose pairs are stored.
     r : int or None
         Number of columns; None for what the start finds, without those that end empty or
         nearly repeat another.
@@ -69,7 +70,7 @@ def fit(
         Where the fit is written down, and goes on from.
     """
     saved = checkpoint and checkpoint.read((A.n, r or 0), A.dtype)
-    stored = links(A.A)
+    stored = links(A.links())
     if saved:
         order = saved.order
     else:
@@ -82,8 +83,7 @@ def fit(
         rounds = None if n_jobs is None else SparseRounds(team)
 
         def make(M: Memberships) -> SparseFit:
-            kind = SparseL1 if loss == "l1" else SparseL2
-            return kind(there, M, weights, upper=upper, rounds=rounds)
+            return KINDS[loss](there, M, weights, upper=upper, rounds=rounds)
 
         if saved:
             M = Memberships(saved.H, A.dtype)
@@ -110,12 +110,11 @@ def fit(
     return Found(H, run.fit.objective(M), run.history, run.state.n_iter, run.status)
 
 
-def sparse_objective(A: Sparse, H: Any, loss: str) -> float:
+def sparse_objective(A: Similarity, H: Any, loss: str) -> float:
     """Return f(H) for sparse memberships, without a price, at the cost of what A and H store."""
     if H.shape[0] != A.n:
         raise ValueError(f"H has shape {H.shape}; it must have n = {A.n} rows.")
-    kind = SparseL1 if loss == "l1" else SparseL2
-    return kind(links(A.A), Memberships(H, A.dtype), A.weights).objective()
+    return KINDS[loss](links(A.links()), Memberships(H, A.dtype), A.weights).objective()
 
 
 def _start(A: Links, r: int | None, init: Any, rng: RandomSource) -> tuple[sparse.csr_array, bool]:

@@ -8,16 +8,16 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales
 from odsymnmf.engine.many.sweep import exceptions, links
 from odsymnmf.kernels import sparse_harm
-from odsymnmf.problem import Sparse
+from odsymnmf.problem import Similarity
 
 
-def entry_harm(A: Sparse, H: Any, scales: Scales) -> tuple[Array, Array]:
+def entry_harm(A: Similarity, H: Any, scales: Scales) -> tuple[Array, Array]:
     """Return by how much f_i rises without each stored membership of i, and f_i without any.
 
     f_i = sum_{j != i} w_ij phi(A_ij - h_i . h_j) with phi(e) = l1 |e| + l2 e^2; nothing but the
     one entry changes. As `odsymnmf.engine.losses.harm`, by the entries of a CSR array.
     """
-    stored, E = links(A.A), exceptions(A.weights)
+    stored, E = links(A.links()), exceptions(A.weights)
     indptr, data = H.indptr.astype(np.int64), H.data.astype(np.float64)
     indices = H.indices.astype(np.int32, copy=False)
     rises, alone = np.zeros(len(data)), np.zeros(A.n)

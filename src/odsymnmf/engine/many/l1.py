@@ -36,6 +36,8 @@ class SparseL1:
 
     relative: ClassVar[bool] = False
     power: ClassVar[int] = 1
+    # Whether the largest similarity bounds H where the user gives no bound.
+    bounded: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -7,9 +7,8 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Step
-from odsymnmf.engine.many.l1 import SparseL1
+from odsymnmf.engine.many.losses import SparseFit
 from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.many.sweep import SparseL2
 from odsymnmf.engine.run import Callback, Keep, Run, Sweep
 from odsymnmf.signals import held
 
@@ -34,7 +33,7 @@ class SparseRun(Run):
 
     def __init__(
         self,
-        fit: SparseL1 | SparseL2,
+        fit: SparseFit,
         order: Array,
         *,
         max_iter: int,

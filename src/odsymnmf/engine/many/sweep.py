@@ -113,6 +113,8 @@ class SparseL2:
     # Whether the violation of a sweep is to be compared with that of the first.
     relative: ClassVar[bool] = True
     power: ClassVar[int] = 2
+    # No cluster calls a pair more similar than the most similar pair is.
+    bounded: ClassVar[bool] = True
 
     def __init__(
         self,
