@@ -8,13 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.blas import threads_for
+from odsymnmf.engine.how import LossName, Memberships
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.run import Callback
 from odsymnmf.engine.scale import Scale
 from odsymnmf.engine.starts import given
 from odsymnmf.engine.team import Team
-from odsymnmf.fitting import Fit, LossName, Memberships
+from odsymnmf.fitting import Fit
 from odsymnmf.inputs import is_dask, is_elsewhere, similarities, weights_for
 from odsymnmf.problem import as_similarity
 from odsymnmf.random_state import RandomState

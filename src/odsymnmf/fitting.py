@@ -1,8 +1,7 @@
 """One fit, from checked similarities to a result: which storage, start, loss and run it takes."""
 
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 import odsymnmf
 from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.defaults import usual_start
-from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
+from odsymnmf.engine.checkpoint import seed_of
+from odsymnmf.engine.how import How
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
-from odsymnmf.engine.run import Callback, Run
+from odsymnmf.engine.run import Run
 from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.starts import named_or_array, start
 from odsymnmf.engine.sweeps import Rounds
@@ -22,45 +22,22 @@ from odsymnmf.engine.team import Team
 from odsymnmf.inputs import is_elsewhere
 from odsymnmf.options import bound, number, threads, whole_number
 from odsymnmf.problem import Similarity, fingerprint
-from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.random_state import as_random
 from odsymnmf.result import Factorization, of_run
 from odsymnmf.signals import held
-
-LossName = Literal["l2", "l1", "mixed", "robust"]
-Memberships = Literal["auto", "sparse", "full"]
 
 
 class InterruptedWarning(UserWarning):
     """Ctrl-C ended a fit; what it returned is the last complete sweep."""
 
 
-@dataclass(kw_only=True)
-class Fit:
-    """How to fit; the parameters are those of `odsymnmf.factorize`.
+class Fit(How):
+    """One fit.
 
     Calling it with similarities and the number of clusters fits them, and warns of nothing: a
     filter for warnings belongs to the whole process, so fits in threads of their own could not
     silence them one by one. `warn_of` says what there is to say.
     """
-
-    loss: LossName = "l2"
-    l1_ratio: float = 0.5
-    init: Any = "auto"
-    diagonal: Literal["ignore", "fit"] = "ignore"
-    max_iter: int = 200
-    tol: float = 1e-4
-    upper: float | None = None
-    restarts: int | None = None
-    memberships: Memberships = "auto"
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    callback: Callback | None = None
-    checkpoint: str | Path | None = None
-    checkpoint_every: float = 60.0
-
-    def __post_init__(self) -> None:
-        self.max_iter = whole_number("max_iter", self.max_iter, 0)
-        self.tol = number("tol", self.tol, 0)
 
     def __call__(self, A: Similarity, r: int | Literal["auto"]) -> Factorization:
         """Return the memberships of r clusters of the items of A."""
@@ -80,25 +57,7 @@ class Fit:
         """Fit similarities that the workers of a cluster hold."""
         from odsymnmf.distributed.fit import fit
 
-        return fit(
-            A,
-            r,
-            loss=self.loss,
-            l1_ratio=self.l1_ratio,
-            init=self.init,
-            diagonal=self.diagonal,
-            weights=weights,
-            zero_weight=zero_weight,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            upper=self.upper,
-            restarts=self.restarts,
-            memberships=self.memberships,
-            random_state=self.random_state,
-            callback=self.callback,
-            checkpoint=self.checkpoint,
-            checkpoint_every=self.checkpoint_every,
-        )
+        return fit(A, r, self, weights, zero_weight)
 
     def warn_of(self, found: Factorization, stacklevel: int) -> None:
         """Warn if the sweeps were too few, or Ctrl-C cut them short."""
@@ -167,7 +126,8 @@ class Fit:
         if isinstance(init, str) and init == "auto":
             init = usual_start(A, self.loss)
         first = named_or_array(init, scaled, r, scale.down)
-        kept = self._kept(A, r, init, first, restarts)
+        data = partial(fingerprint, A, self.diagonal == "fit")
+        kept = self.kept(data, r, init, first, restarts=restarts, rounds=jobs is not None)
         with threads_for(work, Team):
             saved = kept and kept.read((scaled.n, r), scaled.dtype)
             H = saved[0].H if saved else start(loss, r, first, rng)
@@ -189,32 +149,6 @@ class Fit:
             if kept and run.status != "interrupted":
                 kept.end(run)
         return of_run(run, H, scale)
-
-    def _kept(
-        self, A: Similarity, r: int, init: Any, first: Any, restarts: int
-    ) -> Checkpoint | None:
-        """Return where the run is written down, with all that decides how it goes."""
-        if self.checkpoint is None:
-            return None
-        identity = {
-            "version": odsymnmf.__version__,
-            "memberships": "full",
-            "data": fingerprint(A, self.diagonal == "fit"),
-            "init": init if isinstance(init, str) else "array",
-            "start": array_of(first),
-            "random_state": seed_of(self.random_state),
-            "r": r,
-            "loss": self.loss,
-            "diagonal": self.diagonal,
-            "l1_ratio": float(self.l1_ratio),
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "upper": bound(self.upper),
-            "restarts": restarts,
-            "rounds": self.n_jobs is not None,
-        }
-        every = number("checkpoint_every", self.checkpoint_every, 0)
-        return Checkpoint(self.checkpoint, every, identity)
 
 
 def sparse_bound(A: Similarity, upper: Any, loss: str) -> float:

@@ -9,8 +9,9 @@ import numpy as np
 
 from odsymnmf.arrays import Array
 from odsymnmf.defaults import Settings, decide, scaling
+from odsymnmf.engine.how import LossName
 from odsymnmf.engine.starts import leading_eigenvectors, rotated
-from odsymnmf.fitting import Fit, LossName
+from odsymnmf.fitting import Fit
 from odsymnmf.problem import Outline, Similarity, outline
 from odsymnmf.result import Factorization
 

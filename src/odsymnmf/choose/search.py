@@ -15,8 +15,8 @@ from odsymnmf.choose import graphs, held_out, stability
 from odsymnmf.choose.fits import Fits, Options
 from odsymnmf.choose.progress import counted
 from odsymnmf.choose.result import COLUMNS, NumberOfClusters
+from odsymnmf.engine.how import LossName
 from odsymnmf.factorization import objective as objective_of
-from odsymnmf.fitting import LossName
 from odsymnmf.memberships import labels
 from odsymnmf.problem import as_similarity
 from odsymnmf.result import Factorization

@@ -2,25 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import odsymnmf
 from odsymnmf.blas import one_thread
 from odsymnmf.distributed.elsewhere import CrewRounds, Elsewhere
 from odsymnmf.distributed.member import Fit
-from odsymnmf.engine.checkpoint import Checkpoint, array_of, seed_of
-from odsymnmf.engine.losses import Loss, make_loss, only_squares
+from odsymnmf.engine.how import How
+from odsymnmf.engine.losses import Loss, make_loss, only_squares, swept_as
 from odsymnmf.engine.losses.measures import row_tiles
-from odsymnmf.engine.run import Callback, Run
+from odsymnmf.engine.run import Run
 from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.starts import named_or_array, start
 from odsymnmf.engine.sweeps import ROUNDING
-from odsymnmf.options import bound, number, whole_number
+from odsymnmf.options import bound, whole_number
 from odsymnmf.problem.rounds import tiles
-from odsymnmf.random_state import RandomState, as_random
+from odsymnmf.random_state import as_random
 from odsymnmf.result import Factorization, of_run
 
 # Starts that need products with A and nothing else.
@@ -29,24 +27,7 @@ HERE = "fit it on one machine, with factorize(A.compute(), ...)"
 
 
 def fit(
-    A: Elsewhere,
-    r: Any,
-    *,
-    loss: Any = "l2",
-    l1_ratio: float = 0.5,
-    init: Any = "auto",
-    diagonal: Any = "ignore",
-    weights: Any = None,
-    zero_weight: float = 1.0,
-    max_iter: int = 200,
-    tol: float = 1e-4,
-    upper: float | None = None,
-    restarts: int | None = None,
-    memberships: str = "auto",
-    random_state: RandomState = None,
-    callback: Callback | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_every: float = 60.0,
+    A: Elsewhere, r: Any, how: How, weights: Any = None, zero_weight: float = 1.0
 ) -> Factorization:
     """Find H, as `odsymnmf.factorize` does with ``n_jobs``; its parameters have the same meaning.
 
@@ -54,50 +35,24 @@ def fit(
     -------
     Factorization
     """
-    r = _checked(
-        A,
-        r,
-        loss=loss,
-        init=init,
-        weights=weights,
-        zero_weight=zero_weight,
-        restarts=restarts,
-        memberships=memberships,
-    )
-    max_iter, tol = whole_number("max_iter", max_iter, 0), number("tol", tol, 0)
-    rng = as_random(random_state)
-    if isinstance(init, str) and init == "auto":
-        init = "spectral"
-    squares = loss == "mixed" and l1_ratio == 0
-    with one_thread(), _loaded(A, r, "l2" if squares else loss) as (scale, scaled):
+    r = _checked(A, r, how, weights, zero_weight)
+    rng, diagonal, l1_ratio = as_random(how.random_state), how.diagonal, how.l1_ratio
+    init = "spectral" if isinstance(how.init, str) and how.init == "auto" else how.init
+    with one_thread(), _loaded(A, r, only_squares(how.loss, l1_ratio)) as (scale, scaled):
         lighter = scaled.seen.unknown > 0
-        limit = within_reason(scaled, float(scale.down(bound(upper))), diagonal, lighter)
-        measure = make_loss(loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
+        limit = within_reason(scaled, float(scale.down(bound(how.upper))), diagonal, lighter)
+        measure = make_loss(how.loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
         _tell(scaled, measure, limit)
         first = named_or_array(init, scaled, r, scale.down)
-        kept = None
-        if checkpoint is not None:
-            every = number("checkpoint_every", checkpoint_every, 0)
-            identity = {
-                "version": odsymnmf.__version__,
-                "memberships": "full",
-                "data": scaled.fingerprint,
-                "init": init if isinstance(init, str) else "array",
-                "start": array_of(first),
-                "random_state": seed_of(random_state),
-                **{"r": r, "loss": loss, "diagonal": diagonal, "l1_ratio": float(l1_ratio)},
-                **{"max_iter": max_iter, "tol": tol, "upper": bound(upper), "restarts": 0},
-                "rounds": True,
-            }
-            kept = Checkpoint(checkpoint, every, identity)
+        kept = how.kept(lambda: scaled.fingerprint, r, init, first, restarts=0, rounds=True)
         saved = kept and kept.read((A.n, r), A.dtype)
         H = saved[0].H if saved else start(measure, r, first, rng)
         run = Run(
             measure,
             H,
-            max_iter=max_iter,
-            tol=tol,
-            callback=scale.callback(measure, callback),
+            max_iter=how.max_iter,
+            tol=how.tol,
+            callback=scale.callback(measure, how.callback),
             keep=None if kept is None else kept.keep,
             sweeps=CrewRounds(measure, scaled.crew),
         )
@@ -110,9 +65,9 @@ def fit(
 
 
 @contextmanager
-def _loaded(A: Any, r: int, loss: str) -> Iterator[tuple[Scale, Any]]:
+def _loaded(A: Any, r: int, squares: bool) -> Iterator[tuple[Scale, Any]]:
     """Have the rows loaded, and brought into the range of floating point if need be."""
-    cut = tiles(A.n, r, A.entries) if only_squares(loss) else row_tiles(A, r)
+    cut = tiles(A.n, r, A.entries) if squares else row_tiles(A, r)
     try:
         A.load(cut)
         scale = Scale.of(A)
@@ -127,34 +82,33 @@ def _loaded(A: Any, r: int, loss: str) -> Iterator[tuple[Scale, Any]]:
 
 def _tell(A: Elsewhere, measure: Loss, limit: float) -> None:
     """Tell the members what is to be minimised."""
-    name = {"symnmf": "l2", "robust": "mixed"}.get(measure.name, measure.name)
-    diagonal = "fit" if measure.name == "symnmf" else "ignore"
+    name, diagonal = swept_as(measure)
     allowed = ROUNDING * measure.objective(np.zeros((A.n, 1), dtype=A.dtype))
     A.crew.set_fit(Fit(name, diagonal, limit, getattr(measure, "zero", None), allowed))
 
 
-def _checked(A: Elsewhere, r: Any, **asked: Any) -> int:
+def _checked(A: Elsewhere, r: Any, how: How, weights: Any, zero_weight: float) -> int:
     """Refuse what needs the matrix in one place, with a remedy."""
-    init, loss = asked["init"], asked["loss"]
+    init, loss = how.init, how.loss
     if isinstance(init, str) and init not in ("auto", *STARTS):
         offered = ", ".join(repr(name) for name in STARTS)
         raise ValueError(
             f"init={init!r} needs the matrix in one place, and this one is on the workers of a "
             f"cluster; use {offered}, an array (n x r), labels or sets, or {HERE}."
         )
-    if asked["memberships"] == "sparse" or isinstance(r, str):
+    if how.memberships == "sparse" or isinstance(r, str):
         raise ValueError(
             "on a cluster H is stored in full, with a number of clusters that is given; give r and "
             f'leave memberships="sparse" out, or {HERE}.'
         )
-    if asked["weights"] is not None or asked["zero_weight"] != 1.0:
+    if weights is not None or zero_weight != 1.0:
         raise ValueError(
             "weights and zero_weight are not known on a cluster; leave them out (NaN marks an "
             f"unknown pair there, too), or {HERE}."
         )
-    if asked["restarts"]:
+    if how.restarts:
         raise ValueError(
-            f"restarts={asked['restarts']}, but columns are rebuilt from a matrix in one place; "
+            f"restarts={how.restarts}, but columns are rebuilt from a matrix in one place; "
             f"leave restarts out, or {HERE}."
         )
     if A.blocks.m and not only_squares(loss):

@@ -17,13 +17,14 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.defaults import Settings, decide
+from odsymnmf.engine.how import LossName, Memberships
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
 from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
-from odsymnmf.fitting import LossName, Memberships, sparse_bound
+from odsymnmf.fitting import sparse_bound
 from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, with_callbacks

@@ -26,6 +26,7 @@ __all__ = [
     "pair_losses",
     "short_blocks",
     "stored_pairs",
+    "swept_as",
     "tidy",
 ]
 
@@ -52,9 +53,18 @@ def names() -> list[str]:
     return list(dict.fromkeys(name for name, _ in REGISTRY))
 
 
-def only_squares(name: Any) -> bool:
+def only_squares(name: Any, l1_ratio: float = 0.5) -> bool:
     """Say whether a loss counts squared errors and nothing else."""
-    return bool(name == L2.name)
+    return bool(name == L2.name or (name == Mixed.name and l1_ratio == 0))
+
+
+def swept_as(loss: Loss) -> tuple[str, str]:
+    """Return by which name, and with which diagonal, to make what the sweeps of a loss lower.
+
+    Those of "robust" lower a mix, whose scales it moves in between.
+    """
+    names = {SymNMF.name: (L2.name, "fit"), Robust.name: (Mixed.name, "ignore")}
+    return names.get(loss.name, (loss.name, "ignore"))
 
 
 def make_loss(
