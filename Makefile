@@ -1,4 +1,4 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | test-oldest | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make, nothing else:  make demo | test | test-slow | test-oldest | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
 PYTHON ?= python3
 
 VENV := .venv
@@ -10,7 +10,7 @@ READY_DOCS := $(VENV)/.ready-docs
 READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-oldest test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
+.PHONY: demo test test-slow test-oldest test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -23,6 +23,10 @@ test: lint browser
 # The whole suite with the oldest supported version of every package, in an environment of its own.
 test-oldest: $(OLDEST)/.ready browser
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -n 2
+
+# Every kernel compiled anew, with every index checked.
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow tests
 
 # networkx, igraph, scanpy, cdlib and Dask for real, and the recipes of the site.
 test-integrations: $(READY_INTEGRATIONS)

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # Every kernel on small problems, against the paper: each loss, kind of input and start.
 EXERCISE = """
 import sys
@@ -88,5 +90,6 @@ def test_without_compilation(tmp_path):
     assert exercise(tmp_path, NUMBA_DISABLE_JIT="1")[0] == "plain"
 
 
+@pytest.mark.slow
 def test_with_every_index_checked(tmp_path):
     assert exercise(tmp_path, NUMBA_BOUNDSCHECK="1") == ["compiled", "1"]

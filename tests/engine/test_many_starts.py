@@ -235,7 +235,9 @@ assert H.shape == (12, 3)
 """
 
 
-@pytest.mark.parametrize("mode", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+@pytest.mark.parametrize(
+    "mode", ["NUMBA_DISABLE_JIT", pytest.param("NUMBA_BOUNDSCHECK", marks=pytest.mark.slow)]
+)
 def test_without_compilation_and_with_every_index_checked(tmp_path, mode):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", MODES, str(Path(__file__).parent)],
