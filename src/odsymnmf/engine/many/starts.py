@@ -57,7 +57,7 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
     degree = np.diff(A.indptr)
     bar = HUB * max(float(degree.mean()) if n else 0.0, FEW)
     near = _linked(A, (A.data > 0) & _both(A, degree <= bar))
-    seeds = _linked(near, _common(near) > _by_chance(near))
+    seeds = _linked(near, common_neighbours(near) > _by_chance(near))
     order = _by_gain(seeds)
     items, begin = sparse_starts.ego_sets(
         order, seeds, near, FREE, STEPS, KEEP, np.zeros(n, dtype=np.bool_), n, least, 2 * n + 64
@@ -135,7 +135,8 @@ def _both(A: Links, good: Array) -> Array:
     return np.repeat(good, np.diff(A.indptr)) & good[A.indices]
 
 
-def _common(A: Links) -> Array:
+def common_neighbours(A: Links) -> Array:
+    """Return for each link how many neighbours its ends share."""
     counts = np.zeros(len(A.indices), dtype=np.int32)
     sparse_starts.common_neighbours(A.indptr, A.indices, counts)
     return counts
@@ -156,7 +157,7 @@ def _by_gain(A: Links) -> Array:
     """Return the items with links, by the worth of their ego networks, the best first."""
     degree = np.diff(A.indptr).astype(np.float64)
     n = len(degree)
-    triangles = np.add.reduceat(np.append(_common(A), 0), A.indptr[:-1]) * (degree > 0) / 2.0
+    triangles = np.add.reduceat(np.append(common_neighbours(A), 0), A.indptr[:-1]) * (degree > 0) / 2.0
     inside, size = 2.0 * (degree + triangles), degree + 1.0
     pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))
     touched = degree + pattern @ degree
