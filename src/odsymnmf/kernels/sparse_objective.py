@@ -49,3 +49,18 @@ def all_products(indptr, column, value, r):
             total += 2.0 * before[column[s]] * value[s]
             before[column[s]] += value[s]
     return total
+
+
+@allocating
+def sum_of_products(indptr, column, value, r):
+    """Return the sum of all entries of H H^T H: of (sum_t h_it) (h_i . sum_j h_j) over i."""
+    sums, total = np.zeros(r), 0.0
+    for s in range(len(column)):
+        sums[column[s]] += value[s]
+    for i in range(len(indptr) - 1):
+        row, product = 0.0, 0.0
+        for s in range(indptr[i], indptr[i + 1]):
+            row += value[s]
+            product += sums[column[s]] * value[s]
+        total += row * product
+    return total

@@ -53,9 +53,9 @@ class SparseL1:
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.cap = upper, cap
 
-    def priced_objective(self, M: Memberships | None = None) -> float:
-        """f(H): l1 has no price."""
-        return self.objective(M)
+    def price_of(self, M: Memberships) -> float:
+        """Return zero: l1 is sparse without a price."""
+        return 0.0
 
     def objective(self, M: Memberships | None = None) -> float:
         """f(H), at the cost of the stored pairs and the memberships."""
@@ -79,8 +79,7 @@ class SparseL1:
         W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
         self.sums = ColumnSums(W, held, W.copy(), np.zeros(r), np.full(r, -1))
         swept = (self.rounds or one_by_one)(self, progress)
-        self.H.compact()
-        top = float(self.H.csr().data.max(initial=0.0))
+        top = float(self.H.compact().data.max(initial=0.0))
         return swept._replace(violation=swept.violation / top) if top > 0 else swept
 
     def solve(

@@ -49,6 +49,7 @@ class SparseRun(Run):
         self.places[order] = np.arange(len(order))
         self._shown: Any = None
         self.unpriced: float | None = None  # f(H) without the price, once somebody has asked
+        self.end = np.nan  # f(H) of the result, without the price
         self._swept = 0.0  # by how much the last sweep has lowered f, without the price
 
     @property
@@ -75,9 +76,6 @@ class SparseRun(Run):
         """Return memberships as a CSR array, items in the order in which they were given."""
         return H.csr()[self.places]
 
-    def _objective_at(self, H: Any) -> float:
-        return self.fit.priced_objective(H)
-
     def _advance(self) -> Step:
         swept = self.fit.sweep(None if self.callback is None else self._rows_done)
         self._swept = swept.decrease
@@ -95,8 +93,9 @@ class SparseRun(Run):
         self.end_at(self.state.complete)
 
     def end_at(self, H: Memberships) -> None:
-        """Let the history end with the objective at H, with its price."""
-        self.history = self._history(self._objective_at(H))
+        """Let the run end with f(H), and its history with the price of H added."""
+        self.end = self.fit.objective(H)
+        self.history = self._history(self.end + self.fit.price_of(H))
 
     def _rows_done(self, done: int) -> None:
         """Show the callback that a sweep over many items is on its way."""

@@ -144,10 +144,10 @@ class SparseL2:
         )
         return max(0.0, self.w0 * squares + float(rest))
 
-    def priced_objective(self, M: Memberships | None = None) -> float:
-        """f(H) + sum_k p_k |h_k|_0, with the prices of the last sweep."""
-        span = (M or self.H).rows.span
-        return self.objective(M) + float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
+    def price_of(self, M: Memberships) -> float:
+        """sum_k p_k |h_k|_0, with the prices of the last sweep."""
+        span = M.rows.span
+        return float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
 
     def tidy(self, M: Memberships) -> None:
         """Clear columns with one entry, balance those with two."""
@@ -169,9 +169,9 @@ class SparseL2:
         self._sweeps += 1
         self._anew = 0
         swept = (self.rounds or one_by_one)(self, progress)
-        self.H.compact()
+        H = self.H.compact()
         self._worn = self._anew > self.H.r  # many columns have shrunk: D has lost digits
-        return swept if swept.violation > self._rounding() else swept._replace(violation=0.0)
+        return swept if swept.violation > _rounding(H) else swept._replace(violation=0.0)
 
     def solve(
         self, items: Array, out: Rows, put: bool, position: int = 1
@@ -193,12 +193,6 @@ class SparseL2:
     def together(self, passes: list[Swept]) -> Swept:
         """Return what all of them did."""
         return Swept(*(sum(parts) for parts in zip(*passes, strict=True)))
-
-    def _rounding(self) -> float:
-        """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
-        H = self.H.csr()
-        total = H.sum(axis=0, dtype=np.float64) @ (H.T @ H.sum(axis=1, dtype=np.float64))
-        return 16.0 * float(np.finfo(self.H.dtype).eps * total)
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
@@ -254,3 +248,9 @@ class SparseL2:
         """D += change."""
         self.D = with_room(self.D, int(change.used[0]))
         sparse_rounds.put_pairs(change, self.D)
+
+
+def _rounding(H: sparse.csr_array) -> float:
+    """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
+    total = sparse_objective.sum_of_products(H.indptr, H.indices, H.data, H.shape[1])
+    return 16.0 * float(np.finfo(H.dtype).eps * total)
