@@ -217,6 +217,7 @@ def test_blocks_change_no_bit():
 def test_the_sum_of_all_entries_of_h_gram():
     rng = np.random.default_rng(3)
     H = rng.random((30, 7)) * (rng.random((30, 7)) < 0.3)
-    S = sparse.csr_array(H)
-    found = sparse_objective.sum_of_products(S.indptr, S.indices, S.data, 7)
-    assert found == pytest.approx((H @ (H.T @ H)).sum())
+    M = Memberships(H)
+    M.compact()
+    assert np.array_equal(M.csr().toarray(), H)
+    assert sparse_objective.sum_of_products(M.rows) == pytest.approx((H @ (H.T @ H)).sum())

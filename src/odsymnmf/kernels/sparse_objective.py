@@ -52,15 +52,16 @@ def all_products(indptr, column, value, r):
 
 
 @allocating
-def sum_of_products(indptr, column, value, r):
+def sum_of_products(H):
     """Return the sum of all entries of H H^T H: of (sum_t h_it) (h_i . sum_j h_j) over i."""
-    sums, total = np.zeros(r), 0.0
-    for s in range(len(column)):
-        sums[column[s]] += value[s]
-    for i in range(len(indptr) - 1):
+    sums, total = np.zeros(len(H.head)), 0.0
+    for i in range(len(H.span)):
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            sums[H.column[s]] += H.value[s]
+    for i in range(len(H.span)):
         row, product = 0.0, 0.0
-        for s in range(indptr[i], indptr[i + 1]):
-            row += value[s]
-            product += sums[column[s]] * value[s]
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            row += H.value[s]
+            product += sums[H.column[s]] * H.value[s]
         total += row * product
     return total

@@ -79,7 +79,9 @@ class SparseL1:
         W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
         self.sums = ColumnSums(W, held, W.copy(), np.zeros(r), np.full(r, -1))
         swept = (self.rounds or one_by_one)(self, progress)
-        top = float(self.H.compact().data.max(initial=0.0))
+        self.H.compact()
+        rows = self.H.rows
+        top = float(rows.value[: rows.top[0]].max(initial=0.0))
         return swept._replace(violation=swept.violation / top) if top > 0 else swept
 
     def solve(

@@ -111,11 +111,11 @@ class Memberships:
         other.dtype, other.rows = self.dtype, self.rows._replace(span=self.rows.span.copy())
         return other
 
-    def compact(self) -> sparse.csr_array:
-        """Forget the rows that have been replaced; return H as a CSR array."""
-        H = self.csr()
-        self._fill(H, self.r)
-        return H
+    def compact(self) -> None:
+        """Forget the rows that have been replaced."""
+        rows = empty_log(self.n, self.r, 2 * self.nnz + 1024, self.dtype)
+        sparse_rows.copy_log(self.rows, rows)
+        self.rows = rows
 
     def reserve(self, entries: int) -> None:
         """Make room in the log for so many entries more."""

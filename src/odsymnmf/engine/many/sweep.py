@@ -169,9 +169,9 @@ class SparseL2:
         self._sweeps += 1
         self._anew = 0
         swept = (self.rounds or one_by_one)(self, progress)
-        H = self.H.compact()
+        self.H.compact()
         self._worn = self._anew > self.H.r  # many columns have shrunk: D has lost digits
-        return swept if swept.violation > _rounding(H) else swept._replace(violation=0.0)
+        return swept if swept.violation > self._rounding() else swept._replace(violation=0.0)
 
     def solve(
         self, items: Array, out: Rows, put: bool, position: int = 1
@@ -193,6 +193,11 @@ class SparseL2:
     def together(self, passes: list[Swept]) -> Swept:
         """Return what all of them did."""
         return Swept(*(sum(parts) for parts in zip(*passes, strict=True)))
+
+    def _rounding(self) -> float:
+        """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
+        total = sparse_objective.sum_of_products(self.H.rows)
+        return 16.0 * float(np.finfo(self.H.dtype).eps * total)
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
@@ -248,9 +253,3 @@ class SparseL2:
         """D += change."""
         self.D = with_room(self.D, int(change.used[0]))
         sparse_rounds.put_pairs(change, self.D)
-
-
-def _rounding(H: sparse.csr_array) -> float:
-    """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
-    total = sparse_objective.sum_of_products(H.indptr, H.indices, H.data, H.shape[1])
-    return 16.0 * float(np.finfo(H.dtype).eps * total)
