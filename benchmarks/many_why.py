@@ -1,10 +1,10 @@
 """Why sweeps lower the agreement with known groups: what is lost, and examples.
 
-``python -m benchmarks.many_why`` prints both (`--data` as ODSYMNMF_DATA).
+``python -m benchmarks.many_why`` prints both, and what other settings give (data: ODSYMNMF_DATA).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from benchmarks.many_problems import among_known, incidence, known_groups
+from benchmarks.many_problems import (
+    among_known,
+    best_match_f1,
+    incidence,
+    known_groups,
+    mean_f1,
+    overlapping,
+    planted,
+)
 from benchmarks.timing import table
+from odsymnmf import factorize
 from odsymnmf.engine.many import starts
 from odsymnmf.engine.many.find import FRACTION, find
 from odsymnmf.engine.many.memberships import column_sets
@@ -91,6 +100,50 @@ def examples(problems: dict[str, Any], most: int = 3) -> Iterator[tuple[str, ...
             )  # fmt: skip
 
 
+def readings(problems: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """F1 with other thresholds, prices, weights of unlinked pairs, and normalised similarities."""
+    families = {name: (A, known, True) for name, (A, known, _) in problems.items()}
+    families["overlapping"] = (*overlapping(10_000, mixing=0.6, seed=3), False)
+    families["planted"] = (*planted(10_000, inside=0.5, seed=3), False)
+    swept = {name: find(links(A)) for name, (A, _, _) in families.items()}
+
+    def read(fraction: float) -> Callable[[str, Any], list[Array]]:
+        return lambda name, A: column_sets(swept[name], fraction, 3)
+
+    def priced(share: float) -> Callable[[str, Any], list[Array]]:
+        return lambda name, A: column_sets(find(links(A), share=share), FRACTION, 3)
+
+    def fitted(**options: Any) -> Callable[[str, Any], list[Array]]:
+        return lambda name, A: column_sets(
+            factorize(A, "auto", memberships="sparse", **options).H, FRACTION, 3
+        )
+
+    cases: dict[str, Callable[[str, Any], list[Array]]] = {
+        "the start": lambda name, A: starts.ego_networks(links(A)),
+        "as it is": read(FRACTION),
+        "until converged": fitted(),
+        **{f"sets down to {f} of the largest": read(f) for f in (0.1, 0.05)},
+        **{f"price {s}": priced(s) for s in (0.01, 0.2)},
+        **{f"unlinked pairs weigh {w}": fitted(zero_weight=w) for w in (0.3, 0.1)},
+        "similarities over roots of degrees": lambda name, A: fitted()(name, normalised(A)),
+    }
+    for case, method in cases.items():
+        cells = []
+        for name, (A, known, real) in families.items():
+            sets, n = [s for s in method(name, A) if len(s) >= 3], A.shape[0]
+            if real:
+                cells.append(f"{best_match_f1(n, sets, known)[0]:.3f}")
+            cells.append(f"{mean_f1(n, among_known(n, sets, known) if real else sets, known):.3f}")
+        yield case, *cells
+
+
+def normalised(A: Any) -> sparse.csr_array:
+    """A_ij / sqrt(d_i d_j)."""
+    scale = sparse.diags_array(1.0 / np.sqrt(np.maximum(A.sum(axis=0), 1.0)))
+    B = sparse.csr_array(scale @ A @ scale)
+    return (B + B.T) / 2
+
+
 def density(A: Any, items: Array) -> float:
     """The mean similarity of a pair of the items."""
     return float(A[items][:, items].sum() / max(len(items) * (len(items) - 1), 1))
@@ -114,6 +167,12 @@ def main(data: Path | None) -> None:
          "what sweeps make of it: items of the group (density)"],
         examples(problems),
     )  # fmt: skip
+    each = [f"{name}, {of}" for name in problems for of in ("known groups", "both ways, cut")]
+    table(
+        "Other settings",
+        ["setting", *each, "overlapping, 60 % leave", "planted, half leave"],
+        readings(problems),
+    )
 
 
 if __name__ == "__main__":

@@ -31,9 +31,8 @@ class Rows(NamedTuple):
 
     ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a
     neighbour's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
-    the newest first; an entry outside the span of its owner is outdated. ``lines`` is the log
-    once more, as rows of whole numbers: what can be asked for before it is needed. There is room
-    for ``len(owner)`` entries, and `SHORT` more that may be read beyond the last one.
+    the newest first; an entry outside the span of its owner is outdated. There is room for
+    ``len(owner)`` entries, and `SHORT` more that may be read beyond the last one.
     """
 
     span: Any
@@ -43,7 +42,6 @@ class Rows(NamedTuple):
     link: Any
     head: Any
     top: Any
-    lines: Any
 
 
 class Pairs(NamedTuple):
@@ -62,18 +60,25 @@ class Pairs(NamedTuple):
 
 
 @allocating
+def first_place(l, t, side, size):
+    """Return the place in a table of this size from where on the pair l <= t is looked for."""
+    if side > 0:
+        return l * side + t
+    mixed = l * MIX_L + t * MIX_T
+    mixed = ((mixed ^ (mixed >> 31)) & LOW) * MIX
+    # By its high bits: whoever walks through one table walks through a larger one in order, too.
+    return (((mixed >> 15) & LOW) * size) >> 31
+
+
+@allocating
 def place(l, t, side, keys):
     """Return where the pair of columns is in the table, or the empty place where it would go."""
     if l > t:
         l, t = t, l
+    s = first_place(l, t, side, len(keys))
     if side > 0:
-        return l * side + t
-    wanted = (l << 32) | t
-    mixed = l * MIX_L + t * MIX_T
-    mixed = ((mixed ^ (mixed >> 31)) & LOW) * MIX
-    # By its high bits: whoever walks through one table walks through a larger one in order, too.
-    s = (((mixed >> 15) & LOW) * len(keys)) >> 31
-    mask = len(keys) - 1
+        return s
+    wanted, mask = (l << 32) | t, len(keys) - 1
     while keys[s] != wanted and keys[s] != EMPTY:
         s = (s + 1) & mask
     return s

@@ -16,7 +16,7 @@ of a round may be computed by any number of threads.
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch, prefetch_entry
+from odsymnmf.kernels.prefetch import prefetch_entry
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_arrays import SHORT, add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
@@ -111,7 +111,8 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
     """
     r = len(D.diagonal)
     indptr, indices, data = A.indptr, A.indices, A.data
-    span, column, value, lines = H.span, H.column, H.value, H.lines
+    span, column, value = H.span, H.column, H.value
+    begins = span[:, 0]
     side, keys, values, diagonal, peak = D.side, D.key, D.value, D.diagonal, D.peak
     weighted = len(E.indptr) > 0
     pos = np.full(r, -1, dtype=np.int32)
@@ -180,9 +181,9 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
         if p + 2 < len(items):
             ahead, after = items[p + 1], items[p + 2]
             for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
-                prefetch(lines, span[np.uint32(indices[j]), 0])
+                prefetch_entry(column, begins[np.uint32(indices[j])])
             for j in range(np.uint64(indptr[after]), np.uint64(indptr[after + 1])):
-                prefetch(span, indices[j])
+                prefetch_entry(begins, indices[j])
         # a = G_ll, and the candidates that may be worth their price; most are not
         entries = 0
         for c in range(mine):

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating, part
+from odsymnmf.kernels.prefetch import prefetch_entry
 from odsymnmf.kernels.rounding import CANCELLED
-from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, place
+from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, first_place, place
 from odsymnmf.kernels.sparse_l1 import sum_of_others
 from odsymnmf.kernels.sparse_rows import enlist
+
+# The places of a change are asked for so many ahead.
+AHEAD = 32
 
 
 class Fresh(NamedTuple):
@@ -110,6 +114,10 @@ def join_pairs(change, whole):
 def put_pairs(change, D):
     """D += change; the caller has seen to it that there is room."""
     for b in range(len(change.key)):
+        ahead = change.key[min(b + AHEAD, len(change.key) - 1)]
+        if ahead != EMPTY:
+            l, t = ahead >> 32, ahead & 0xFFFFFFFF
+            prefetch_entry(D.key, first_place(l, t, D.side, len(D.key)))
         if change.key[b] != EMPTY:
             l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
             if l == t:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.prefetch import prefetch_entry
 
 
 @allocating
@@ -28,16 +28,15 @@ def common_neighbours(indptr, indices, counts):
                 high = middle
         above[j] = low
     fill = indptr[:-1].copy()
-    starts, lines = above.reshape(-1, 1), indices.reshape(-1, 1)
     for s in range(len(counts)):
         counts[s] = 0
     for k in range(n):
         # where the neighbours of the next items' neighbours are, and these themselves
         if k + 2 < n:
             for s in range(above[k + 2], indptr[k + 3]):
-                prefetch(starts, indices[s])
+                prefetch_entry(above, indices[s])
             for s in range(above[k + 1], indptr[k + 2]):
-                prefetch(lines, above[indices[s]])
+                prefetch_entry(indices, above[indices[s]])
         begin = indptr[k]
         for s in range(above[k], indptr[k + 1]):
             where[indices[s]] = s
@@ -64,12 +63,11 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
     Entries below ``keep`` times the largest are dropped. Return the new number of members.
     """
     squares, t = 0.0, 0
-    sums, lines = g.reshape(-1, 1), indices.reshape(-1, 1)
     for b in range(m):
         if b + 2 < m:
-            prefetch(lines, indptr[members[b + 2]])
+            prefetch_entry(indices, indptr[members[b + 2]])
             for s in range(indptr[members[b + 1]], indptr[members[b + 1] + 1]):
-                prefetch(sums, indices[s])
+                prefetch_entry(g, indices[s])
         h = x[members[b]]
         squares += h * h
         for s in range(indptr[members[b]], indptr[members[b] + 1]):

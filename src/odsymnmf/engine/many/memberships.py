@@ -29,7 +29,6 @@ def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
         link=np.empty(room, dtype=np.int64),
         head=np.full(r, -1, dtype=np.int64),
         top=np.zeros(1, dtype=np.int64),
-        lines=entries.view(np.int64).reshape(room + SHORT, -1),
     )
 
 
