@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating
+from odsymnmf.kernels.compile import allocating, part
 
 # No pair of columns has this key.
 EMPTY = -1
@@ -59,15 +59,13 @@ class Pairs(NamedTuple):
     used: Any
 
 
-@allocating
+@part
 def first_place(l, t, side, size):
     """Return the place in a table of this size from where on the pair l <= t is looked for."""
-    if side > 0:
-        return l * side + t
     mixed = l * MIX_L + t * MIX_T
     mixed = ((mixed ^ (mixed >> 31)) & LOW) * MIX
     # By its high bits: whoever walks through one table walks through a larger one in order, too.
-    return (((mixed >> 15) & LOW) * size) >> 31
+    return l * side + t if side > 0 else (((mixed >> 15) & LOW) * size) >> 31
 
 
 @allocating
@@ -75,10 +73,9 @@ def place(l, t, side, keys):
     """Return where the pair of columns is in the table, or the empty place where it would go."""
     if l > t:
         l, t = t, l
-    s = first_place(l, t, side, len(keys))
     if side > 0:
-        return s
-    wanted, mask = (l << 32) | t, len(keys) - 1
+        return l * side + t
+    s, wanted, mask = first_place(l, t, 0, len(keys)), (l << 32) | t, len(keys) - 1
     while keys[s] != wanted and keys[s] != EMPTY:
         s = (s + 1) & mask
     return s
