@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import only_squares
+from odsymnmf.engine.losses import Loss
 from odsymnmf.options import bound
 from odsymnmf.problem import (
     Outline,
@@ -89,7 +89,7 @@ def decide(
     A: Similarity,
     r: int,
     *,
-    loss: str,
+    loss: type[Loss],
     normalize: Any,
     upper: Any,
     init: Any,
@@ -104,15 +104,15 @@ def decide(
     if normalize not in (None, "degree", "auto"):
         raise ValueError(f'normalize={normalize!r} is not known; use "auto", "degree" or None.')
     kind = kind_of(A, outline(A) if seen is None else seen)
-    squared = only_squares(loss) and not sparse
-    regular = REGULAR[kind] if squared and normalize == "auto" else None
+    scaled = loss.normalized and not sparse
+    regular = REGULAR[kind] if scaled and normalize == "auto" else None
     if normalize == "auto":
-        normalize = "degree" if squared else None
+        normalize = "degree" if scaled else None
     if isinstance(upper, str) and upper == "auto":
-        upper = usual_upper(A.n, r) if squared and normalize else None
+        upper = usual_upper(A.n, r) if scaled and normalize else None
     bound(upper)
     if isinstance(init, str) and init == "auto":
-        init = "spectral" if squared and normalize else usual_start(A, loss)
+        init = "spectral" if scaled and normalize else usual_start(A, loss)
         init = "ego" if sparse else init
     settled = regular is not None and kind == "graph"
     return Settings(kind, normalize, regular, upper, init, settled, sparse)
@@ -124,13 +124,13 @@ def usual_upper(n: int, r: int) -> float:
     return float(1 / np.sqrt(max(min(FEWEST, size), size / SHARE)))
 
 
-def usual_start(A: Similarity, loss: str) -> str:
+def usual_start(A: Similarity, loss: Loss | type[Loss]) -> str:
     """Return the start of a fit to similarities that are not normalised.
 
     The greedy one is the paper's, and absolute errors need it; its cost grows with the square of r,
     and on full matrices it is many sweeps' worth.
     """
-    return "spectral" if only_squares(loss) and A.n > SMALL else "greedy"
+    return "spectral" if loss.normalized and A.n > SMALL else "greedy"
 
 
 @dataclass(frozen=True)

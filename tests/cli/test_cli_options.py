@@ -8,7 +8,6 @@ from cli_problems import run
 import odsymnmf as od
 from odsymnmf import io
 from odsymnmf.cli import cluster as command
-from odsymnmf.cli import summary
 from odsymnmf.engine import losses, starts
 from odsymnmf.engine.many import choice
 from odsymnmf.estimators import affinity
@@ -63,7 +62,6 @@ def test_choices_are_those_of_the_library():
     assert tuple(starts.STARTS) == command.STARTS
     assert choice.STARTS == command.MANY_STARTS
     assert tuple(losses.names()) == command.LOSSES
-    assert summary.EXPLAINED.keys() == {*losses.names()}
 
 
 def test_every_option_of_the_estimator_is_there():

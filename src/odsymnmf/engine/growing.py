@@ -4,7 +4,8 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import Loss, short_blocks
+from odsymnmf.engine.losses import Loss
+from odsymnmf.problem.blocking import short_blocks
 from odsymnmf.signals import check
 
 # The virtual diagonal of A, as a multiple of the largest similarity.

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.how import LossName, Memberships
-from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.losses import loss_class, make_loss
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
 from odsymnmf.estimators.best_of import best_of
@@ -293,7 +293,7 @@ class ODSymNMF(
         settings = decide(
             raw,
             r,
-            loss=self.loss,
+            loss=loss_class(self.loss, self._diagonal, self.l1_ratio),
             normalize=self.normalize,
             upper=self.upper,
             init=self.init,
@@ -316,7 +316,7 @@ class ODSymNMF(
         for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
         if not kept_sparse:
-            self.settings_ |= hint(raw, seen, self.loss, self.labels_)
+            self.settings_ |= hint(raw, seen, best.scales, self.labels_)
         self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective

@@ -75,9 +75,7 @@ class SparseL1:
         The violation is the largest change of an entry, relative to the largest entry.
         """
         self.H.tidy()
-        span, r = self.H.rows.span, self.H.r
-        W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
-        self.sums = ColumnSums(W, held, W.copy(), np.zeros(r), np.full(r, -1))
+        self.ready()
         swept = (self.rounds or one_by_one)(self, progress)
         self.H.compact()
         top = float(self.H.csr().data.max(initial=0.0))
@@ -107,6 +105,19 @@ class SparseL1:
 
     def begin(self) -> None:
         """Do nothing: the sums were made for this sweep."""
+
+    def ready(self) -> None:
+        """Compute what rows are solved against."""
+        span, r = self.H.rows.span, self.H.r
+        W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
+        self.sums = ColumnSums(W, held, W.copy(), np.zeros(r), np.full(r, -1))
+        self._first = ColumnSums(*(part.copy() for part in self.sums))
+
+    def take_out(self) -> tuple[Array, Array]:
+        """Return the columns and values of the last row, and leave it empty."""
+        for part, first in zip(self.sums, self._first, strict=True):
+            part[:] = first
+        return self.H.take_out()
 
     def make_room(self, entries: int) -> None:
         """Make room for a row of so many entries."""

@@ -15,7 +15,7 @@ from scipy import sparse
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import FULL_SIDE, empty_pairs, gram, with_room
 from odsymnmf.kernels import sparse_l2, sparse_objective, sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows
+from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows, add_pair
 from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.weights import ORDINARY, Weights
 
@@ -224,6 +224,24 @@ class SparseL2:
     def begin(self) -> None:
         """Note the largest sums so far, before rows are solved."""
         np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
+
+    def ready(self) -> None:
+        """Compute what rows are solved against, without a sweep."""
+        self.refresh()
+
+    def take_out(self) -> tuple[Array, Array]:
+        """Return the columns and values of the last row, and leave it empty, with its price."""
+        columns, values = self.H.take_out()
+        self.price[-1] = -1.0
+        for p, (l, x) in enumerate(zip(columns, values, strict=True)):
+            self.D.diagonal[l] -= x * x
+            for t, y in zip(columns[:p], values[:p], strict=True):
+                # The pair is there: solving the row has put it in.
+                add_pair(
+                    np.int64(l), np.int64(t), -x * y, self.D.side, self.D.key, self.D.value,
+                    self.D.used,
+                )  # fmt: skip
+        return columns, values
 
     def make_room(self, entries: int) -> None:
         """Make room for a row of so many entries."""
