@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+from typing import get_args
 
 from cli_problems import run
 
@@ -9,6 +10,7 @@ import odsymnmf as od
 from odsymnmf import io
 from odsymnmf.cli import cluster as command
 from odsymnmf.engine import losses, starts
+from odsymnmf.engine.how import LossName
 from odsymnmf.engine.many import choice
 from odsymnmf.estimators import affinity
 
@@ -61,7 +63,7 @@ def test_choices_are_those_of_the_library():
     assert command.AFFINITIES == affinity.AFFINITIES
     assert tuple(starts.STARTS) == command.STARTS
     assert choice.STARTS == command.MANY_STARTS
-    assert tuple(losses.names()) == command.LOSSES
+    assert tuple(losses.names()) == command.LOSSES == get_args(LossName)
 
 
 def test_every_option_of_the_estimator_is_there():

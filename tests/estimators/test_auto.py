@@ -220,3 +220,14 @@ def test_sets_are_those_of_what_was_fitted(graph):
         assert [s.tolist() for s in found] == [s.tolist() for s in expected]
     strict = model.overlapping_sets(0.9)
     assert sum(map(len, strict)) < sum(map(len, model.overlapping_sets()))
+
+
+@pytest.mark.parametrize(("l1_ratio", "loss"), [(0, "l2"), (1, "l1")])
+def test_a_mix_at_its_end_takes_the_defaults_of_that_loss(l1_ratio, loss):
+    """With more than 500 items the usual starts of l1 and l2 differ."""
+    A, _ = od.datasets.planted_partition([260, 260], 0.05, 0.01, random_state=0)
+    mixed = {"loss": "mixed", "l1_ratio": l1_ratio}
+    model, other = (od.ODSymNMF(2, **how).fit(A) for how in (mixed, {"loss": loss}))
+    assert model.settings_ == other.settings_
+    assert np.array_equal(model.membership_, other.membership_)
+    assert np.array_equal(od.factorize(A, 2, **mixed).H, od.factorize(A, 2, loss=loss).H)
