@@ -15,7 +15,7 @@ from odsymnmf.engine.losses.measures import row_tiles
 from odsymnmf.engine.run import Run
 from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.starts import named_or_array, start
-from odsymnmf.engine.sweeps import ROUNDING
+from odsymnmf.engine.sweeps import NO_RISE
 from odsymnmf.options import bound, whole_number
 from odsymnmf.problem.rounds import tiles
 from odsymnmf.random_state import as_random
@@ -83,7 +83,7 @@ def _loaded(A: Any, r: int, by_products: bool) -> Iterator[tuple[Scale, Any]]:
 
 def _tell(A: Elsewhere, measure: Loss) -> None:
     """Tell the members what is to be minimised."""
-    allowed = ROUNDING * measure.objective(np.zeros((A.n, 1), dtype=A.dtype))
+    allowed = NO_RISE * measure.objective(np.zeros((A.n, 1), dtype=A.dtype))
     A.crew.set_fit(Fit(measure.for_parts(), allowed))
 
 

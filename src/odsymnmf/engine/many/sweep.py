@@ -9,9 +9,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import FULL_SIDE, empty_pairs, gram, with_room
 from odsymnmf.kernels import sparse_l2, sparse_objective, sparse_rounds
@@ -22,7 +22,6 @@ from odsymnmf.problem.weights import ORDINARY, Weights
 if TYPE_CHECKING:
     from odsymnmf.engine.many.rounds import SparseRounds
 
-Array = NDArray[Any]
 Progress = Callable[[int], None]
 
 # Rows between two calls of ``progress``, and so between two moments at which Ctrl-C is heard.
