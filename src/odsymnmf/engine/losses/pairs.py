@@ -37,6 +37,6 @@ class PairLoss:
         """Say what column j is worth; its entries are among the items."""
         return worth(self.A, H, j, items, self.scales)
 
-    def mix(self, H: Array) -> dict[str, float] | None:
+    def mix(self, H: Array | None) -> dict[str, float] | None:
         """Say that this is a loss of one part."""
         return None
