@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-
 # A line that fails so often is given up.
 FAILURES = 10
 

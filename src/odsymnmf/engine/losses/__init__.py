@@ -6,7 +6,14 @@ from typing import Any
 
 from odsymnmf.engine.losses.l1 import L1
 from odsymnmf.engine.losses.l2 import L2
-from odsymnmf.engine.losses.measures import harm, pair_losses, short_blocks, stored_pairs, tidy
+from odsymnmf.engine.losses.measures import (
+    harm,
+    pair_losses,
+    row_work,
+    short_blocks,
+    stored_pairs,
+    tidy,
+)
 from odsymnmf.engine.losses.mixed import Mixed
 from odsymnmf.engine.losses.protocol import Loss, Scales, Step, Sums, Worth
 from odsymnmf.engine.losses.robust import Robust
@@ -24,6 +31,7 @@ __all__ = [
     "names",
     "only_squares",
     "pair_losses",
+    "row_work",
     "short_blocks",
     "stored_pairs",
     "swept_as",
