@@ -175,10 +175,18 @@ class Run:
         if state.n_iter > 0:
             with held():
                 self.loss.tidy(state.complete)
-        long = state.H.shape[1] * (self.loss.A.stored or self.loss.A.n**2 // 2) > LONG
-        known = state.objective if at_once and long else None
-        self.history = self._history(self._objective_at(state.complete) if known is None else known)
-        self.mix = self.loss.mix(state.complete)
+        hurry = at_once and self._long()
+        self.history = self._history(self._known() if hurry else self._objective_at(state.complete))
+        self.mix = self.loss.mix(None if hurry else state.complete)
+
+    def _long(self) -> bool:
+        """Tell whether the objective takes so long that who pressed Ctrl-C should not wait."""
+        A = self.loss.A
+        return self.state.H.shape[1] * (A.stored or A.n**2 // 2) > LONG
+
+    def _known(self) -> float:
+        """Return the objective after the last complete step if it is known, else NaN."""
+        return np.nan if self.state.objective is None else self.state.objective
 
     def _history(self, end: float) -> Array:
         """Return the objective at the start and after every step, given that at the end.

@@ -155,7 +155,7 @@ class L2:
         """Give the items their entries in a column that is being built, each in turn."""
         kernels.greedy.place_l2(items, self.A.rows(items), H, column, self.upper)
 
-    def mix(self, H: Array) -> None:
+    def mix(self, H: Array | None) -> None:
         """Say that this is a loss of one part."""
 
 
