@@ -29,8 +29,8 @@ def common_neighbours(first, last, indptr, indices, above, where, counts):
 
     These are triangles k < j < i with first <= k < last. Each is met once, as a neighbour i of j
     that is one of k, too; then the pairs (k, j), (k, i) and (j, i) have one more. The pattern must
-    be symmetric, with sorted indices and no diagonal; ``where``, -1 at first, holds where (k, i) is,
-    for the neighbours i > k of k.
+    be symmetric, with sorted indices and no diagonal; ``where``, -1 at first, holds where (k, i)
+    is, for the neighbours i > k of k.
     """
     n = len(indptr) - 1
     starts, lines = above.reshape(-1, 1), indices.reshape(-1, 1)
