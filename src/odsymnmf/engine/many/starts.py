@@ -170,9 +170,8 @@ def _by_gain(A: Links) -> Array:
     """Return the items with links, by the worth of their ego networks, the best first."""
     degree = np.diff(A.indptr).astype(np.float64)
     n = len(degree)
-    triangles = (
-        np.add.reduceat(np.append(common_neighbours(A), 0), A.indptr[:-1]) * (degree > 0) / 2.0
-    )
+    met = np.add.reduceat(np.append(common_neighbours(A), 0), A.indptr[:-1])
+    triangles = met * (degree > 0) / 2.0
     inside, size = 2.0 * (degree + triangles), degree + 1.0
     pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))
     touched = degree + pattern @ degree
