@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 # A line that fails so often is given up.
 FAILURES = 10
+# A folder in memory, where there is one: a disk takes longer than to read most small files.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 class Line(NamedTuple):
@@ -60,9 +62,7 @@ def hear() -> None:
 @cache
 def folder(name: str) -> Path:
     """Return a folder that lasts as long as the process."""
-    # In memory where there is such a folder: a disk takes longer than to read most small files.
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    made = tempfile.TemporaryDirectory(dir=memory)
+    made = tempfile.TemporaryDirectory(dir=MEMORY)
     atexit.register(made.cleanup)
     return Path(made.name)
 
