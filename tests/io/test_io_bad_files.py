@@ -122,6 +122,21 @@ def test_an_archive_whose_directory_lies(tmp_path):
     assert "is not a valid .npz file" in refused(tmp_path / "a.npz", bytes(data))
 
 
+@pytest.mark.parametrize("line", [b"# c\n", b"<!---->", b"Creator\n", b"%\n"])
+def test_millions_of_comments_and_nothing_else(tmp_path, line):
+    """Where each began is not remembered: that would be a hundred times their size."""
+    data = gzip.compress(line * (2 * 10**7 // len(line)), 1)
+    assert "; " in refused(tmp_path / "a.csv.gz", data)
+
+
+def test_a_file_that_begins_with_millions_of_empty_lines(tmp_path):
+    """Two ways to read each of them would take a million times as long as one."""
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"\n" * 10**7 + b"a b\n", 1))
+    with limits():
+        assert io.read(path).names == ["a", "b"]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.edges", "a.txt", "a.mtx", "a.adjlist", "a.net"])
 def test_millions_of_comments(tmp_path, name):
     """16 KB that unpack to 16 MB of comments, 8 million of them."""
