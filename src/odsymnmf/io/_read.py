@@ -35,16 +35,17 @@ FORMATS = (
     "pajek",
     "cluto",
 )
-# How a file begins that can be nothing else.
+# How a file begins that can be nothing else. Nothing is taken back (*+): blanks and comments may be
+# millions, and to remember where each began takes a hundred times their size.
 SIGNATURES = {
     rb"\x93NUMPY": "npy",
     rb"PK[\x03\x05]": "npz",
     rb"(\xef\xbb\xbf)?%%MatrixMarket": "mtx",
     rb"PAR1": "parquet",
-    rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>|<!--.*?-->|\s)*<gexf": "gexf",
-    rb"(\xef\xbb\xbf)?\s*<(\?xml|!|graphml)": "graphml",
-    rb"(?i)(\xef\xbb\xbf)?([ \t]*(%[^\n]*)?\n){0,99}\s*\*(vertices|network)\b": "pajek",
-    rb"(\xef\xbb\xbf)?(\s*(Creator|Version|Comment|#)[^\n]*\n)*\s*graph\s*\[": "gml",
+    rb"(\xef\xbb\xbf)?(<\?xml[^>]*+>|<!--.*?-->|\s)*+<gexf": "gexf",
+    rb"(\xef\xbb\xbf)?\s*+<(\?xml|!|graphml)": "graphml",
+    rb"(?i)(\xef\xbb\xbf)?([ \t]*+(%[^\n]*+)?\n){0,99}+\s*+\*(vertices|network)\b": "pajek",
+    rb"(\xef\xbb\xbf)?(\s*+(Creator|Version|Comment|#)[^\n]*+\n)*+\s*+graph\s*+\[": "gml",
 }
 NO_FEATURES = Remedy("leave features out", "leave the affinity out")
 ENDINGS = {

@@ -138,17 +138,18 @@ class Sheet:
         else:
             how |= {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False}
         try:
-            frame = pandas.read_csv(
-                stream,
-                sep=self.delimiter.decode() if self.delimiter else r"\s+",
-                header=None,
-                names=range(self.width),
-                usecols=columns,
-                dtype=dtype,
-                engine="c",
-                **how,
-            )
-        except (ValueError, OverflowError) as error:  # a ParserError is a ValueError
+            with np.errstate(invalid="raise"):  # a number too large for the type that was asked for
+                frame = pandas.read_csv(
+                    stream,
+                    sep=self.delimiter.decode() if self.delimiter else r"\s+",
+                    header=None,
+                    names=range(self.width),
+                    usecols=columns,
+                    dtype=dtype,
+                    engine="c",
+                    **how,
+                )
+        except (ValueError, ArithmeticError) as error:  # a ParserError is a ValueError
             raise DoubtError from error
         if not isinstance(frame.index, pandas.RangeIndex):
             raise DoubtError  # all lines are longer than the first

@@ -89,13 +89,17 @@ def short_blocks(A: Any, items: Array, r: int) -> Iterator[Array]:
     """Yield some of the items after another, as many as are soon done; a hub may come alone."""
     for b in A.item_blocks(len(items)):
         some = items[b]
-        lengths = A.row_lengths(some)
-        if (lengths.sum() + len(some)) * max(r, 1) < WORK:  # most often so, and sooner known
+        if row_work(A, some) * max(r, 1) < WORK:  # most often so, and sooner known
             check()
             yield some
             continue
-        work = np.cumsum(lengths + 1.0) * max(r, 1)
+        work = np.cumsum(A.row_lengths(some) + 1.0) * max(r, 1)
         ends = np.flatnonzero(np.diff(work // WORK, append=np.inf)) + 1
         for begin, end in zip([0, *ends[:-1]], ends, strict=True):
             check()
             yield some[begin:end]
+
+
+def row_work(A: Any, items: Array) -> int:
+    """Return what it takes to go through the rows of the items: their entries, and one each."""
+    return int(A.row_lengths(items).sum()) + len(items)

@@ -199,7 +199,7 @@ class Mixed(PairLoss):
         absolute = total_error(self.A, H, Scales(1.0 / self.zero.l1, 0.0))
         return absolute, total_error(self.A, H, Scales(0.0, 1.0 / self.zero.l2))
 
-    def mix(self, H: Array) -> dict[str, float]:
+    def mix(self, H: Array | None) -> dict[str, float]:
         """Return the share of l1, and both losses relative to what there is to explain."""
-        absolute, squared = self.both(H)
+        absolute, squared = (np.nan, np.nan) if H is None else self.both(H)
         return {"l1_ratio": self.l1_ratio, "l1": absolute, "l2": squared}

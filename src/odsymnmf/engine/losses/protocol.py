@@ -177,5 +177,8 @@ class Loss(Protocol):
     def place(self, items: Array, H: Array, column: Any) -> None:
         """Give the items their entries in a column that is being built, each in turn."""
 
-    def mix(self, H: Array) -> dict[str, float] | None:
-        """Say what the parts of a loss of several parts are, None for a loss of one."""
+    def mix(self, H: Array | None) -> dict[str, float] | None:
+        """Say what the parts of a loss of several parts are, None for a loss of one.
+
+        Without H, what takes a product with A is NaN.
+        """

@@ -100,14 +100,14 @@ def fit(
         M = run.complete()
     if checkpoint and run.status != "interrupted":
         checkpoint.end(run)
-    if r is None:
+    if r is None and not run.hurried:
         _without_repeats(M, upper)
         M.drop_empty()
         run.end_at(M)
     H = run.as_given(M)
     # Where there is no cluster at all, one that is empty.
     H.resize(A.n, max(1, H.shape[1]) if r is None else r)
-    return Found(H, run.fit.objective(M), run.history, run.state.n_iter, run.status)
+    return Found(H, run.result(M), run.history, run.state.n_iter, run.status)
 
 
 def sparse_objective(A: Similarity, H: Any, loss: str) -> float:

@@ -53,9 +53,9 @@ class SparseL1:
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.cap = upper, cap
 
-    def priced_objective(self, M: Memberships | None = None) -> float:
-        """f(H): l1 has no price."""
-        return self.objective(M)
+    def price_of(self, M: Memberships) -> float:
+        """Nothing: memberships of l1 have no price."""
+        return 0.0
 
     def objective(self, M: Memberships | None = None) -> float:
         """f(H), at the cost of the stored pairs and the memberships."""

@@ -9,8 +9,11 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Step
 from odsymnmf.engine.many.losses import SparseFit
 from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.run import Callback, Keep, Run, Sweep
+from odsymnmf.engine.run import LONG, Callback, Keep, Run, Sweep
 from odsymnmf.signals import held
+
+# What a step through two sorted lists takes, in multiply-adds of a row of numbers.
+MERGED = 8
 
 
 class SparseRun(Run):
@@ -49,6 +52,7 @@ class SparseRun(Run):
         self.places[order] = np.arange(len(order))
         self._shown: Any = None
         self.unpriced: float | None = None  # f(H) without the price, once somebody has asked
+        self.hurried = False  # Ctrl-C was pressed, and the objective would take long
         self._swept = 0.0  # by how much the last sweep has lowered f, without the price
 
     @property
@@ -76,7 +80,7 @@ class SparseRun(Run):
         return H.csr()[self.places]
 
     def _objective_at(self, H: Any) -> float:
-        return self.fit.priced_objective(H)
+        return self.fit.objective(H) + self.fit.price_of(H)
 
     def _advance(self) -> Step:
         swept = self.fit.sweep(None if self.callback is None else self._rows_done)
@@ -92,7 +96,25 @@ class SparseRun(Run):
         if self.state.n_iter > 0:
             with held():
                 self.fit.tidy(self.state.complete)
-        self.end_at(self.state.complete)
+        self.hurried = at_once and self._long()
+        if self.hurried:
+            self.history = self._history(self._known() + self.fit.price_of(self.state.complete))
+        else:
+            self.end_at(self.state.complete)
+
+    def _long(self) -> bool:
+        H = self.state.complete
+        return MERGED * len(self.fit.A.indices) * (1 + len(H.csr().data) / H.n) > LONG
+
+    def _known(self) -> float:
+        return np.nan if self.unpriced is None else self.unpriced
+
+    def result(self, H: Memberships) -> float:
+        """Return f(H) of the memberships that the run has ended with, NaN where that is not known.
+
+        Who has pressed Ctrl-C does not wait for it.
+        """
+        return self._known() if self.hurried else self.fit.objective(H)
 
     def end_at(self, H: Memberships) -> None:
         """Let the history end with the objective at H, with its price."""

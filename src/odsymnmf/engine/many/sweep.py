@@ -18,6 +18,7 @@ from odsymnmf.kernels import sparse_l2, sparse_objective, sparse_rounds
 from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows, add_pair
 from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.weights import ORDINARY, Weights
+from odsymnmf.signals import check
 
 if TYPE_CHECKING:
     from odsymnmf.engine.many.rounds import SparseRounds
@@ -76,6 +77,7 @@ def one_by_one(fit: Any, progress: Progress | None = None) -> Swept:
     fit.begin()
     passes, done, n = [], 0, fit.H.n
     while done < n:
+        check()
         items = np.arange(done, min(done + BLOCK, n))
         rows, need, swept = fit.solve(items, fit.H.rows, True, done)
         passes.append(swept)
@@ -143,10 +145,10 @@ class SparseL2:
         )
         return max(0.0, self.w0 * squares + float(rest))
 
-    def priced_objective(self, M: Memberships | None = None) -> float:
-        """f(H) + sum_k p_k |h_k|_0, with the prices of the last sweep."""
-        span = (M or self.H).rows.span
-        return self.objective(M) + float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
+    def price_of(self, M: Memberships) -> float:
+        """sum_k p_k |h_k|_0, with the prices of the last sweep."""
+        span = M.rows.span
+        return float(np.maximum(self.price, 0.0) @ (span[:, 1] - span[:, 0]))
 
     def tidy(self, M: Memberships) -> None:
         """Clear columns with one entry, balance those with two."""
