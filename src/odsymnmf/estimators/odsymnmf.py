@@ -20,7 +20,7 @@ from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.how import LossName, Memberships
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
-from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
+from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters, without_cluster
 from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
@@ -141,7 +141,8 @@ class ODSymNMF(
         neighbours.
     settings_ : dict
         The kind of input, and the values chosen for "auto": normalize and its regularization,
-        upper, init, how labels are read; in some cases a hint.
+        upper, init, how labels are read; where items are left without a cluster, why; in some
+        cases a hint.
     choice_ : NumberOfClusters
         How ``n_clusters`` was chosen, unless it was a number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
@@ -317,6 +318,7 @@ class ODSymNMF(
             setattr(self, name, value)
         if not kept_sparse:
             self.settings_ |= hint(raw, seen, self.loss, self.labels_)
+        self.settings_ |= without_cluster(seen, self.labels_)
         self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective
