@@ -24,7 +24,18 @@ from odsymnmf.problem import (
 Kind = Literal["graph", "kernel", "documents", "signed"]
 
 # t in d_i + t mean(d).
-REGULAR: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 1.0}
+REGULAR: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 0.0}
+# How labels settle.
+SETTLED: dict[Kind, Literal["links", "mean"]] = {
+    "graph": "links",
+    "documents": "mean",
+    "signed": "mean",
+}
+LABELS = {
+    "links": "settled",
+    "mean": "settled by mean similarity",
+    None: "largest membership",
+}
 # Similarities of which a larger share is not zero are no graph, however they are stored.
 FULL = 0.5
 # No group is smaller than six items (than n / r, where these are few), or a fifth of n / r.
@@ -50,8 +61,8 @@ class Settings:
         Upper bound on the entries of H.
     init : str or array
         The first start.
-    settled : bool
-        Whether labels are read off H and then moved to where a block model puts them.
+    settled : {"links", "mean"} or None
+        How the labels that are read off H settle, if they do.
     sparse : bool
         Whether memberships are kept by their non-zeros.
     """
@@ -61,7 +72,7 @@ class Settings:
     regular: float | None
     upper: float | None
     init: Any
-    settled: bool
+    settled: Literal["links", "mean"] | None
     sparse: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,7 +83,7 @@ class Settings:
             "regularization": self.regular,
             "upper": self.upper,
             "init": self.init if isinstance(self.init, str) else "given",
-            "labels": "settled" if self.settled else "largest membership",
+            "labels": LABELS[self.settled],
         }
 
 
@@ -114,7 +125,7 @@ def decide(
     if isinstance(init, str) and init == "auto":
         init = "spectral" if scaled and normalize else usual_start(A, loss)
         init = "ego" if sparse else init
-    settled = regular is not None and kind == "graph"
+    settled = SETTLED.get(kind) if regular is not None else None
     return Settings(kind, normalize, regular, upper, init, settled, sparse)
 
 

@@ -317,3 +317,13 @@ odsymnmf.factorize(np.ones((3, 3)), 1)
 assert "numba" in sys.modules
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_upper_auto_is_no_bound():
+    A = np.random.default_rng(0).uniform(size=(8, 8))
+    A += A.T
+    with_names = [od.factorize(A, 2, random_state=0, **o) for o in ({}, {"upper": "auto"})]
+    for f in with_names:
+        np.testing.assert_array_equal(f.H, od.factorize(A, 2, random_state=0, upper=None).H)
+    with pytest.raises(ValueError, match="upper must be a number > 0"):
+        od.factorize(A, 2, upper="none")

@@ -191,7 +191,10 @@ def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
     unassigned = int((labels < 0).sum())
     if unassigned:
         verb = "belongs" if unassigned == 1 else "belong"
-        lines.append(f"{count(unassigned, 'item')} {verb} to no cluster")
+        why = model.settings_.get("unassigned")
+        lines.append(
+            f"{count(unassigned, 'item')} {verb} to no cluster" + (f": {why}" if why else "")
+        )
     if outcome.scores:
         lines.append("compared with the known groups: " + _joined(outcome.scores))
     lines += [

@@ -63,6 +63,20 @@ def number_of_clusters(estimator: Any, A: Similarity) -> int:
     return int(estimator.choice_.n_clusters)
 
 
+def without_cluster(seen: Outline | None, labels: Array) -> dict[str, str]:
+    """Return why items are left without a cluster, under "unassigned", or nothing."""
+    rest = labels < 0
+    total = int(rest.sum())
+    if total == 0 or seen is None:
+        return {}
+    alone = int((seen.degrees[rest] == 0).sum())
+    reasons = [
+        f"{alone} similar to no other item" if alone else "",
+        f"{total - alone} whose similarities no cluster explains" if total > alone else "",
+    ]
+    return {"unassigned": ", ".join(filter(None, reasons))}
+
+
 def hint(A: Similarity, seen: Outline, scales: Scales, labels: Array) -> dict[str, str]:
     """Return what the user may want to try instead, under "hint", or nothing.
 

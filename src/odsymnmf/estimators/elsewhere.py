@@ -40,7 +40,7 @@ def fit_elsewhere(model: Any, client: Any, X: Any, weights: Any) -> None:
     found, scale = _normalized(A, r, settings)
     if isinstance(model.init, str) and model.init == "auto":
         found = replace(found, init="spectral")
-    found = replace(found, settled=False)
+    found = replace(found, settled=None)
     model.settings_ = found.as_dict()
     model._affinities = Affinities.of_elsewhere(model, scale)
     model.n_features_in_ = A.n_features or A.n
