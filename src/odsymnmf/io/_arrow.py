@@ -9,7 +9,7 @@ from odsymnmf.arrays import Array
 # A smaller file is read before pyarrow is imported.
 LARGE = 2**22
 # Bytes that one thread reads at a time.
-BLOCK = 2**22
+BLOCK = 2**23
 
 
 def columns(
