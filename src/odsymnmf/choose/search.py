@@ -277,8 +277,8 @@ class Search:
         if length < graphs.of_links(self.links, np.zeros(self.fits.raw.n)):
             return ""
         return (
-            "; but a single cluster describes them as well: if there are groups, they are too weak "
-            "to be detected"
+            "; one cluster would describe them just as briefly, so this number is uncertain: the "
+            "graph is small, or its groups are weak"
         )
 
     def _fit(self, tried: list[int]) -> None:

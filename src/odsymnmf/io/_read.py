@@ -114,10 +114,12 @@ def read(
     InputError
         If the file cannot be read; the message says where and why, and what to do about it.
 
-    Notes ----- An edge list in which every pair occurs once is undirected, and so is one in which
-    every pair occurs in both directions with equal weights. Any other is directed, as is one with a
-    column "type" that says Directed, and refused without ``symmetrize``. Edges given more than once
-    are summed. Self-loops and the diagonal are left out. If all ids are integers, they must not be
+    Notes
+    -----
+    An edge list in which every pair occurs once is undirected, and so is one in which every pair
+    occurs in both directions with equal weights. Any other is directed, as is one with a column
+    "type" that says Directed, and refused without ``symmetrize``. Edges given more than once are
+    summed. Self-loops and the diagonal are left out. If all ids are integers, they must not be
     negative, and items are sorted by id; names keep the order in which they appear. Lines that
     begin with # or % are comments; an edge may end with a dictionary of data, as networkx writes
     it, in which only the weight is read. A cell of a table of similarities that is empty (or NA),
