@@ -1,123 +1,176 @@
-"""BigClam (Yang and Leskovec, 2013) in its plainest form, compiled: a peer for many clusters.
+"""BigClam (Yang and Leskovec, WSDM 2013), compiled: a peer for many clusters.
 
-P(i, j linked) = 1 - exp(-F_i . F_j), F >= 0. Projected gradient steps on one row after another
-with a backtracking line search, from the neighbourhoods of locally minimal conductance; an item
-belongs to a cluster if its entry is at least sqrt(-log(1 - density)), as in the paper. A row is
-worked on in the columns that it or a neighbour has; r is given, as in the original.
+P(i, j linked) = 1 - exp(-F_i . F_j), F >= 0, by gradient steps on one row after another. Where the
+paper is silent, as its authors' program in SNAP does it: rows in random order; seeds are the ego
+networks of least conductance, but for items in the ego network of an earlier one; an entry at zero
+moves only upwards; the line search begins at 1, shrinks by 0.3 and asks for 0.05 of the promised
+gain, ten times at most; a pair with no cluster in common is linked with probability 1 / n;
+passes end when two of them gain less than 0.01 % of the likelihood. An item belongs to a cluster
+if its entry is at least sqrt(-log(1 - density)). A row costs the columns that its neighbours
+have. r is given, as in the original.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from odsymnmf.engine.many.starts import common_neighbours
 from odsymnmf.kernels.sparse_arrays import Links
 
 Array = NDArray[Any]
 
+# Of the line search; the steepest slope; the gain of two passes, as a share, that is too little.
+SHRINK, PROMISED, TRIALS, STEEPEST, ENOUGH = 0.3, 0.05, 10, 10.0, 1e-4
+# Seeds have so many links at least; an entry is so large at most; slopes below are none.
+LINKS, LARGEST, FLAT = 5, 1000.0, 1e-4
+# Items of a cluster for which no seed is left.
+FILL = 10
+
+
+class Affiliations(NamedTuple):
+    """F in full, the columns that each row has, how many, and the sums of the columns."""
+
+    F: Any
+    columns: Any
+    counts: Any
+    sums: Any
+
 
 @njit(cache=True, fastmath=True)
-def _value(x: Any, F: Any, near: Any, sums: Any) -> Any:
-    """The part of the log-likelihood that depends on row x."""
+def _likelihood(x: Any, near: Any, other: Any, floor: Any) -> Any:
+    """The part of the log-likelihood that depends on row x; other = the sums without neighbours."""
     total = 0.0
-    around = np.zeros(len(x))
-    for i in near:
-        dot = 0.0
-        for l in range(len(x)):
-            dot += x[l] * F[i, l]
-            around[l] += F[i, l]
-        total += np.log(1.0 - np.exp(-max(dot, 1e-6)))
-    for l in range(len(x)):
-        total -= x[l] * (sums[l] - around[l])
+    for b in range(len(near)):
+        dot = floor
+        for c in range(len(x)):
+            dot += x[c] * near[b, c]
+        total += np.log(1.0 - np.exp(-dot))
+    for c in range(len(x)):
+        total -= x[c] * other[c]
     return total
 
 
 @njit(cache=True, fastmath=True)
-def _pass(indptr: Any, indices: Any, F: Any, sums: Any, active: Any, counts: Any) -> Any:
-    """Update every row once, in the columns that it or a neighbour has; return the gain."""
-    n, gain = len(indptr) - 1, 0.0
-    for k in range(n):
-        near = indices[indptr[k] : indptr[k + 1]]
-        cols = np.unique(active[k, : counts[k]])
+def _slopes(x: Any, near: Any, other: Any, floor: Any, slope: Any) -> Any:
+    """The gradient, without entries at zero that would fall; return its squared length."""
+    for c in range(len(x)):
+        slope[c] = -other[c]
+    for b in range(len(near)):
+        dot = floor
+        for c in range(len(x)):
+            dot += x[c] * near[b, c]
+        p = np.exp(-dot)
+        for c in range(len(x)):
+            slope[c] += near[b, c] * p / (1.0 - p)
+    square = 0.0
+    for c in range(len(x)):
+        if abs(slope[c]) < FLAT or (x[c] == 0.0 and slope[c] < 0.0):
+            slope[c] = 0.0
+        slope[c] = min(max(slope[c], -STEEPEST), STEEPEST)
+        square += slope[c] * slope[c]
+    return square
+
+
+@njit(cache=True)
+def _pass(order: Any, A: Any, B: Any, floor: Any) -> Any:
+    """Take a step in every row; return the likelihood of the rows, as each was left."""
+    place, cols = np.full(len(B.sums), -1), np.empty(len(B.sums), dtype=np.int64)
+    room, likelihood = np.empty(0), 0.0
+    for k in order:
+        near = A.indices[A.indptr[k] : A.indptr[k + 1]]
+        m = 0
         for i in near:
-            cols = np.union1d(cols, active[i, : counts[i]])
-        m = len(cols)
-        x, part, total = np.empty(m), np.empty((len(near), m)), np.empty(m)
+            for l in B.columns[i, : B.counts[i]]:
+                if place[l] < 0:
+                    place[l], cols[m] = m, l
+                    m += 1
+        for l in B.columns[k, : B.counts[k]]:
+            if place[l] < 0:  # no neighbour has it
+                B.sums[l] -= B.F[k, l]
+                B.F[k, l] = 0.0
+        if len(room) < m * len(near):
+            room = np.empty(2 * m * len(near))
+        part = room[: m * len(near)].reshape(len(near), m)
+        x, other, slope = np.empty(m), np.empty(m), np.empty(m)
+        part[:] = 0.0
         for c in range(m):
-            x[c] = F[k, cols[c]]
-            total[c] = sums[cols[c]] - x[c]
-            for b in range(len(near)):
-                part[b, c] = F[near[b], cols[c]]
-        local = np.arange(len(near))
-        before = _value(x, part, local, total)
-        slope = -total.copy()
+            x[c] = B.F[k, cols[c]]
+            other[c] = B.sums[cols[c]] - x[c]
         for b in range(len(near)):
-            dot = 0.0
-            for c in range(m):
-                dot += x[c] * part[b, c]
-            p = np.exp(-max(dot, 1e-6))
-            for c in range(m):
-                slope[c] += part[b, c] * (1.0 + p / (1.0 - p))
-        step, square = 1.0, 0.0
+            i = near[b]
+            for l in B.columns[i, : B.counts[i]]:
+                part[b, place[l]] = B.F[i, l]
+                other[place[l]] -= B.F[i, l]
         for c in range(m):
-            square += slope[c] * slope[c]
-        for _ in range(10):
-            new = np.minimum(np.maximum(x + step * slope, 0.0), 1000.0)
-            after = _value(new, part, local, total)
-            if after >= before + 0.05 * step * square:
-                gain += after - before
-                counts[k] = 0
-                for c in range(m):
-                    sums[cols[c]] += new[c] - x[c]
-                    F[k, cols[c]] = new[c]
-                    if new[c] > 1e-4 and counts[k] < active.shape[1]:
-                        active[k, counts[k]] = cols[c]
-                        counts[k] += 1
-                    else:
-                        sums[cols[c]] -= F[k, cols[c]]
-                        F[k, cols[c]] = 0.0
+            place[cols[c]] = -1
+        before = _likelihood(x, part, other, floor)
+        square = _slopes(x, part, other, floor, slope)
+        step, after = 1.0, before
+        for _ in range(TRIALS):
+            new = np.minimum(np.maximum(x + step * slope, 0.0), LARGEST)
+            after = _likelihood(new, part, other, floor)
+            if after >= before + PROMISED * step * square:
                 break
-            step *= 0.3
-    return gain
+            step *= SHRINK
+        else:
+            new, after = x, before
+        likelihood += after
+        count = 0
+        for c in range(m):
+            B.sums[cols[c]] += new[c] - x[c]
+            B.F[k, cols[c]] = new[c]
+            if new[c] > 0.0:
+                B.columns[k, count] = cols[c]
+                count += 1
+        B.counts[k] = count
+    return likelihood
 
 
-def _seeds(A: Links) -> Array:
-    """Return the items whose neighbourhood has a lower conductance than their neighbours'."""
-    from odsymnmf.engine.many.starts import _common
-
+def _seeds(A: Links) -> list[int]:
+    """Return the centres of the ego networks of least conductance, none within another."""
     n = len(A.indptr) - 1
     degree = np.diff(A.indptr).astype(float)
     rows = np.repeat(np.arange(n), np.diff(A.indptr))
-    inside = 2 * degree + np.bincount(rows, weights=_common(A), minlength=n)
+    inside = 2 * degree + np.bincount(rows, weights=common_neighbours(A), minlength=n)
     volume = degree + np.bincount(rows, weights=degree[A.indices], minlength=n)
     phi = (volume - inside) / np.maximum(np.minimum(volume, degree.sum() - volume), 1.0)
-    lowest = np.full(n, np.inf)
-    np.minimum.at(lowest, rows, phi[A.indices])
-    seeds = np.flatnonzero((phi <= lowest) & (degree > 1))
-    return seeds[np.argsort(phi[seeds], kind="stable")]
+    phi[degree < LINKS] = 1.0
+    passed, seeds = np.zeros(n, dtype=bool), []
+    for k in np.argsort(phi, kind="stable"):
+        if not passed[k]:
+            seeds.append(k)
+            passed[A.indices[A.indptr[k] : A.indptr[k + 1]]] = True
+    return seeds
 
 
-def bigclam_sets(A: Links, r: int, most_passes: int = 100) -> list[Array]:
-    """Return the r sets of BigClam; the likelihood stops the passes when it gains < 0.01 %."""
+def _start(A: Links, r: int, rng: np.random.Generator) -> Affiliations:
     n = len(A.indptr) - 1
     F = np.zeros((n, r))
-    rng = np.random.default_rng(0)
-    seeds = _seeds(A)[:r]
-    for c in range(r):
-        k = seeds[c] if c < len(seeds) else rng.integers(n)
+    for c, k in enumerate(_seeds(A)[:r]):
         F[A.indices[A.indptr[k] : A.indptr[k + 1]], c] = 1.0
         F[k, c] = 1.0
-    counts = np.minimum((F > 0).sum(axis=1), 256).astype(np.int64)
-    active = np.zeros((n, 256), dtype=np.int64)
-    for k in range(n):
-        active[k, : counts[k]] = np.flatnonzero(F[k])[:256]
-    sums, total = F.sum(axis=0), 0.0
+    for c in np.flatnonzero(F.sum(axis=0) == 0):
+        F[rng.integers(n, size=FILL), c] = rng.random(FILL)
+    columns, counts = np.zeros((n, r), dtype=np.int32), (F > 0).sum(axis=1)
+    rows, there = np.nonzero(F)
+    columns[rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)] = there
+    return Affiliations(F, columns, counts, F.sum(axis=0))
+
+
+def bigclam_sets(A: Links, r: int, most_passes: int = 500) -> list[Array]:
+    """Return the r sets of BigClam."""
+    n = len(A.indptr) - 1
+    rng = np.random.default_rng(0)
+    B = _start(A, r, rng)
+    floor, likelihood = -np.log1p(-1.0 / n), [-np.inf]
     for _ in range(most_passes):
-        gain = _pass(A.indptr, A.indices, F, sums, active, counts)
-        total += gain
-        if gain < 1e-4 * max(total, 1.0):
+        for _ in range(2):
+            after = _pass(rng.permutation(n), A, B, floor)
+        likelihood.append(after)
+        if likelihood[-1] - likelihood[-2] <= -ENOUGH * likelihood[-1]:
             break
     density = len(A.indices) / (n * (n - 1.0))
-    bar = np.sqrt(-np.log(1.0 - density))
-    return [np.flatnonzero(F[:, c] >= bar) for c in range(r)]
+    bar = np.sqrt(-np.log1p(-density))
+    return [np.flatnonzero(B.F[:, c] >= bar) for c in range(r)]

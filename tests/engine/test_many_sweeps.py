@@ -13,6 +13,7 @@ from odsymnmf.engine.many.l1 import SparseL1
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import gram
 from odsymnmf.engine.many.sweep import SparseL2, links
+from odsymnmf.kernels import sparse_objective
 from odsymnmf.problem import as_similarity
 
 # All of them: ODSYMNMF_FULL=1
@@ -211,3 +212,12 @@ def test_blocks_change_no_bit():
             found.append(ours.H.csr().toarray())
         assert np.array_equal(found[0], found[1])
         assert np.array_equal(found[0], found[2])
+
+
+def test_the_sum_of_all_entries_of_h_gram():
+    rng = np.random.default_rng(3)
+    H = rng.random((30, 7)) * (rng.random((30, 7)) < 0.3)
+    M = Memberships(H)
+    M.compact()
+    assert np.array_equal(M.csr().toarray(), H)
+    assert sparse_objective.sum_of_products(M.rows) == pytest.approx((H @ (H.T @ H)).sum())

@@ -11,8 +11,11 @@ from odsymnmf.kernels.compile import allocating
 
 # No pair of columns has this key.
 EMPTY = -1
+# Rows of no more entries are read without asking how many there are.
+SHORT = 4
 # Odd numbers of 32 bits: their products with two columns stay below 2^63 for r < 2^30.
-MIX_L, MIX_T = 0x9E3779B1, 0x85EBCA77
+MIX_L, MIX_T, MIX = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+LOW = 2**31 - 1
 
 
 class Links(NamedTuple):
@@ -29,7 +32,8 @@ class Rows(NamedTuple):
     ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a
     neighbour's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
     the newest first; an entry outside the span of its owner is outdated. ``lines`` is the log
-    once more, as rows of whole numbers: what can be asked for before it is needed.
+    once more, as rows of whole numbers: what can be asked for before it is needed. There is room
+    for ``len(owner)`` entries, and `SHORT` more that may be read beyond the last one.
     """
 
     span: Any
@@ -66,8 +70,10 @@ def place(l, t, side, keys):
         return l * side + t
     wanted = (l << 32) | t
     mixed = l * MIX_L + t * MIX_T
+    mixed = ((mixed ^ (mixed >> 31)) & LOW) * MIX
+    # By its high bits: whoever walks through one table walks through a larger one in order, too.
+    s = (((mixed >> 15) & LOW) * len(keys)) >> 31
     mask = len(keys) - 1
-    s = (mixed ^ (mixed >> 31)) & mask
     while keys[s] != wanted and keys[s] != EMPTY:
         s = (s + 1) & mask
     return s

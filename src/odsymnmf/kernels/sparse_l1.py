@@ -159,7 +159,7 @@ def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, 
                     score[c] = S[c] / T[c]
                     count += 1
         count = keep_best(mine, count, cap, kept, score, negative, ones)
-        short = out.top[0] + count > len(out.column)
+        short = out.top[0] + count > len(out.owner)
         for c in range(m):
             pos[met[c]] = -1
         if short:

@@ -16,10 +16,15 @@ of a round may be computed by any number of threads.
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.prefetch import prefetch, prefetch_entry
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.sparse_arrays import add_pair, place
+from odsymnmf.kernels.sparse_arrays import SHORT, add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
+
+# Neighbours whose first entries are listed at once.
+AT_ONCE = 256
+# Rows of a round lie apart: links are asked for so many items ahead, so many at a time.
+FAR, LINE = 5, 8
 
 
 @allocating
@@ -75,6 +80,22 @@ def _put_sums(count, support, columns, x, own, D):
                 add_pair(l, np.int64(columns[d]), change, D.side, D.key, D.value, D.used)
 
 
+@part
+def _meet(l, more, m, pos, met, met_g):
+    """g_l += more, with column l a candidate from now on; return how many there are.
+
+    A column is new or not, as chance will have it: no branch to mispredict.
+    """
+    c = pos[l]
+    new_one = c < 0
+    u = np.uint32(m if new_one else c)
+    pos[l], met[u] = u, l
+    met_g[u] += more
+    m += new_one
+    met_g[m] = 0.0
+    return m
+
+
 @allocating
 def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
     """Solve the rows of the items, as far as there is room for the answers in ``out`` and D.
@@ -97,6 +118,7 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
     roots = np.sqrt(peak)
     # by candidate, in the order met
     met, met_g, met_a = np.empty(r, dtype=np.int32), np.empty(r + 1), np.empty(r)
+    near, more = np.empty(SHORT * AT_ONCE, dtype=np.int32), np.empty(SHORT * AT_ONCE)
     kept, score = np.empty(r + 1, dtype=np.int64), np.empty(r)
     points, ones, gross = np.empty(r), np.empty(r), np.empty(r)
     # by candidate kept, in the order of columns
@@ -127,27 +149,34 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
         if weighted:
             e, e_end = E.indptr[k], E.indptr[k + 1]
         e_begin = e
-        # Unsigned: no index has to be asked if it is below zero.
-        for j in range(np.uint64(indptr[k]), np.uint64(indptr[k + 1])):
-            i, w = np.uint32(indices[j]), w0
-            if weighted:
-                while e < e_end and E.indices[e] < i:
-                    e += 1
-                w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
-                if w == 0.0:
-                    continue
-            w *= data[j]
-            for s in range(np.uint64(span[i, 0]), np.uint64(span[i, 1])):
-                # A column is new or not, as chance will have it: no branch to mispredict.
-                l = np.uint32(column[s])
-                c = pos[l]
-                new_one = c < 0
-                u = np.uint32(m if new_one else c)
-                pos[l], met[u] = u, l
-                met_g[u] += w * value[s]
-                m += new_one
-                met_g[m] = 0.0
-        # the rows of the next item's neighbours, and where those of the one after it are
+        # Unsigned: no index has to be asked if it is below zero. The first entries of all rows come
+        # one after another into one list: the end of a short row is nothing to be guessed.
+        j, j_end = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
+        while j < j_end:
+            t, until = np.uint64(0), min(j_end, j + np.uint64(AT_ONCE))
+            while j < until:
+                i, w = np.uint32(indices[j]), w0
+                if weighted:
+                    while e < e_end and E.indices[e] < i:
+                        e += 1
+                    w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
+                w *= data[j]
+                j += np.uint64(1)
+                s, s_end = np.uint64(span[i, 0]), np.uint64(span[i, 1])
+                for d in range(np.uint64(SHORT)):
+                    near[t + d], more[t + d] = column[s + d], w * value[s + d]
+                for d in range(s + np.uint64(SHORT), s_end):
+                    m = _meet(np.uint32(column[d]), w * value[d], m, pos, met, met_g)
+                t += min(s_end - s, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
+            for s in range(t):
+                m = _meet(np.uint32(near[s]), more[s], m, pos, met, met_g)
+        # the links of an item to come, the rows of the next one's neighbours, and where those of
+        # the one after it are
+        if not put and p + FAR < len(items):
+            far = items[p + FAR]
+            for j in range(indptr[far], indptr[far + 1], LINE):
+                prefetch_entry(data, j)
+                prefetch_entry(indices, j)
         if p + 2 < len(items):
             ahead, after = items[p + 1], items[p + 2]
             for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
@@ -186,7 +215,7 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
         if found > cap:
             found = _fewer(mine, found, cap, kept, met_g, met_a, score, points, ones)
         m = found
-        short = out.top[0] + m > len(out.column)
+        short = out.top[0] + m > len(out.owner)
         if put and side == 0:
             short |= 2 * (D.used[0] + m * (m - 1) // 2) > len(keys)
         if short:

@@ -49,3 +49,19 @@ def all_products(indptr, column, value, r):
             total += 2.0 * before[column[s]] * value[s]
             before[column[s]] += value[s]
     return total
+
+
+@allocating
+def sum_of_products(H):
+    """Return the sum of all entries of H H^T H: of (sum_t h_it) (h_i . sum_j h_j) over i."""
+    sums, total = np.zeros(len(H.head)), 0.0
+    for i in range(len(H.span)):
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            sums[H.column[s]] += H.value[s]
+    for i in range(len(H.span)):
+        row, product = 0.0, 0.0
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            row += H.value[s]
+            product += sums[H.column[s]] * H.value[s]
+        total += row * product
+    return total

@@ -30,6 +30,18 @@ def fill_log(indptr, indices, data, H):
 
 
 @allocating
+def copy_log(old, new):
+    """Write the rows as they are now into an empty log, row after row."""
+    for i in range(len(old.span)):
+        begin = top = new.top[0]
+        for s in range(old.span[i, 0], old.span[i, 1]):
+            new.column[top], new.value[top] = old.column[s], old.value[s]
+            top += 1
+        new.top[0] = top
+        enlist(new, begin, top, i)
+
+
+@allocating
 def read_log(H, indptr, indices, data):
     """Write the rows as they are now into CSR arrays of the right length."""
     top = 0

@@ -101,13 +101,13 @@ def fit(
     if checkpoint and run.status != "interrupted":
         checkpoint.end(run)
     if r is None and not run.hurried:
-        _without_repeats(M, upper)
+        if _without_repeats(M, upper):
+            run.end_at(M)
         M.drop_empty()
-        run.end_at(M)
     H = run.as_given(M)
     # Where there is no cluster at all, one that is empty.
     H.resize(A.n, max(1, H.shape[1]) if r is None else r)
-    return Found(H, run.result(M), run.history, run.state.n_iter, run.status)
+    return Found(H, run.end, run.history, run.state.n_iter, run.status)
 
 
 def sparse_objective(A: Similarity, H: Any, loss: str) -> float:
@@ -139,10 +139,12 @@ def _start(A: Links, r: int | None, init: Any, rng: RandomSource) -> tuple[spars
     return Memberships(H.astype(np.float64)).csr(), False
 
 
-def _without_repeats(M: Memberships, upper: float) -> None:
-    """Make one column of those that are nearly the same."""
-    if M.merge_repeated():
+def _without_repeats(M: Memberships, upper: float) -> bool:
+    """Make one column of those that are nearly the same; say if there were any."""
+    merged = M.merge_repeated() > 0
+    if merged:
         np.minimum(M.rows.value, upper, out=M.rows.value)
+    return merged
 
 
 def _best(M: Memberships, r: int | None) -> Memberships:

@@ -54,7 +54,7 @@ class SparseL1:
         self.upper, self.cap = upper, cap
 
     def price_of(self, M: Memberships) -> float:
-        """Nothing: memberships of l1 have no price."""
+        """Return zero: l1 is sparse without a price."""
         return 0.0
 
     def objective(self, M: Memberships | None = None) -> float:
@@ -78,7 +78,8 @@ class SparseL1:
         self.ready()
         swept = (self.rounds or one_by_one)(self, progress)
         self.H.compact()
-        top = float(self.H.csr().data.max(initial=0.0))
+        rows = self.H.rows
+        top = float(rows.value[: rows.top[0]].max(initial=0.0))
         return swept._replace(violation=swept.violation / top) if top > 0 else swept
 
     def solve(

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_rows
-from odsymnmf.kernels.sparse_arrays import Rows
+from odsymnmf.kernels.sparse_arrays import SHORT, Rows
 from odsymnmf.members import as_members
 
 
@@ -20,7 +20,7 @@ def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
     """Return a log of n empty rows, with room for so many entries."""
     # One record per entry: the column of a neighbour's membership comes with its value.
     record = np.dtype([("column", np.int32), ("value", dtype)], align=True)
-    entries = np.empty(room, dtype=record)
+    entries = np.zeros(room + SHORT, dtype=record)
     return Rows(
         span=np.zeros((n, 2), dtype=np.int64),
         column=entries["column"],
@@ -29,13 +29,13 @@ def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
         link=np.empty(room, dtype=np.int64),
         head=np.full(r, -1, dtype=np.int64),
         top=np.zeros(1, dtype=np.int64),
-        lines=entries.view(np.int64).reshape(room, -1),
+        lines=entries.view(np.int64).reshape(room + SHORT, -1),
     )
 
 
 def with_log_room(rows: Rows, entries: int, dtype: Any) -> Rows:
     """Return a log that has room for so many entries more."""
-    room, top = len(rows.column), int(rows.top[0])
+    room, top = len(rows.owner), int(rows.top[0])
     if top + entries <= room:
         return rows
     new = empty_log(0, 0, top + entries + room // 2, dtype)
@@ -113,7 +113,9 @@ class Memberships:
 
     def compact(self) -> None:
         """Forget the rows that have been replaced."""
-        self._fill(self.csr(), self.r)
+        rows = empty_log(self.n, self.r, 2 * self.nnz + 1024, self.dtype)
+        sparse_rows.copy_log(self.rows, rows)
+        self.rows = rows
 
     def reserve(self, entries: int) -> None:
         """Make room in the log for so many entries more."""
@@ -192,7 +194,9 @@ class Memberships:
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
         rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
-        sparse_rows.fill_log(H.indptr.astype(np.int64), H.indices.astype(np.int32), H.data, rows)
+        indptr = H.indptr.astype(np.int64, copy=False)
+        indices = H.indices.astype(np.int32, copy=False)
+        sparse_rows.fill_log(indptr, indices, H.data, rows)
         self.rows = rows  # only now: Ctrl-C before leaves the old ones
 
 

@@ -26,7 +26,7 @@ from odsymnmf.signals import check
 
 # Rows of a piece: enough to be worth handing out, few enough to be shared evenly, and so many that
 # a piece's arrays of r numbers are no more work than its rows.
-FEWEST, LARGEST, PIECES, COLUMNS = 256, 4096, 16, 16
+FEWEST, LARGEST, PIECES, COLUMNS = 512, 4096, 8, 8
 
 
 class Piece(NamedTuple):

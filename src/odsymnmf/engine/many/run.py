@@ -53,6 +53,7 @@ class SparseRun(Run):
         self._shown: Any = None
         self.unpriced: float | None = None  # f(H) without the price, once somebody has asked
         self.hurried = False  # Ctrl-C was pressed, and the objective would take long
+        self.end = np.nan  # f(H) of the result, without the price, as far as it is known
         self._swept = 0.0  # by how much the last sweep has lowered f, without the price
 
     @property
@@ -79,9 +80,6 @@ class SparseRun(Run):
         """Return memberships as a CSR array, items in the order in which they were given."""
         return H.csr()[self.places]
 
-    def _objective_at(self, H: Any) -> float:
-        return self.fit.objective(H) + self.fit.price_of(H)
-
     def _advance(self) -> Step:
         swept = self.fit.sweep(None if self.callback is None else self._rows_done)
         self._swept = swept.decrease
@@ -97,28 +95,20 @@ class SparseRun(Run):
             with held():
                 self.fit.tidy(self.state.complete)
         self.hurried = at_once and self._long()
-        if self.hurried:
-            self.history = self._history(self._known() + self.fit.price_of(self.state.complete))
-        else:
+        if not self.hurried:
             self.end_at(self.state.complete)
+            return
+        self.end = np.nan if self.unpriced is None else self.unpriced
+        self.history = self._history(self.end + self.fit.price_of(self.state.complete))
 
     def _long(self) -> bool:
         H = self.state.complete
         return MERGED * len(self.fit.A.indices) * (1 + len(H.csr().data) / H.n) > LONG
 
-    def _known(self) -> float:
-        return np.nan if self.unpriced is None else self.unpriced
-
-    def result(self, H: Memberships) -> float:
-        """Return f(H) of the memberships that the run has ended with, NaN where that is not known.
-
-        Who has pressed Ctrl-C does not wait for it.
-        """
-        return self._known() if self.hurried else self.fit.objective(H)
-
     def end_at(self, H: Memberships) -> None:
-        """Let the history end with the objective at H, with its price."""
-        self.history = self._history(self._objective_at(H))
+        """Let the run end with f(H), and its history with the price of H added."""
+        self.end = self.fit.objective(H)
+        self.history = self._history(self.end + self.fit.price_of(H))
 
     def _rows_done(self, done: int) -> None:
         """Show the callback that a sweep over many items is on its way."""

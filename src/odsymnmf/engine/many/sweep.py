@@ -197,8 +197,7 @@ class SparseL2:
 
     def _rounding(self) -> float:
         """What rounding leaves of the violation: the sum of H D, which A H balances, times eps."""
-        H = self.H.csr()
-        total = H.sum(axis=0, dtype=np.float64) @ (H.T @ H.sum(axis=1, dtype=np.float64))
+        total = sparse_objective.sum_of_products(self.H.rows)
         return 16.0 * float(np.finfo(self.H.dtype).eps * total)
 
     def state(self) -> dict[str, Array]:
