@@ -16,7 +16,7 @@ of a round may be computed by any number of threads.
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch, prefetch_entry
+from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_arrays import SHORT, add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
@@ -175,8 +175,8 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
         if not put and p + FAR < len(items):
             far = items[p + FAR]
             for j in range(indptr[far], indptr[far + 1], LINE):
-                prefetch_entry(data, j)
-                prefetch_entry(indices, j)
+                prefetch(data, j)
+                prefetch(indices, j)
         if p + 2 < len(items):
             ahead, after = items[p + 1], items[p + 2]
             for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
