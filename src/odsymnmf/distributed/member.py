@@ -76,8 +76,13 @@ class Member:
         self.pieces: dict[int, Piece] = {}
         self.columns: dict[int, Piece] = {}
         self.ranges: list[int] = []
+        self.rank = 0
+        none: Array = np.empty(0, dtype=np.intp)
+        self.owners, self.own, self.items = none, none, none
+        self.place: slice | Array = slice(0)
         self.A: Any = None
         self.loss: Any = None
+        self.rounds: Any = None
         self.H: Any = None
         self.sums: Any = None
         _MEMBERS[name] = self

@@ -52,6 +52,8 @@ class SparseL1:
         self.A, self.H, self.rounds = A, H, rounds
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.cap = upper, cap
+        # Until they are computed; and what they were before any row was solved.
+        self.sums = self._first = ColumnSums(*[np.empty(0)] * 5)
 
     def price_of(self, M: Memberships) -> float:
         """Return zero: l1 is sparse without a price."""

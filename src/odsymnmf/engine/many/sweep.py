@@ -133,6 +133,7 @@ class SparseL2:
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.share, self.cap, self.full_side = upper, share, cap, full_side
         self.price = np.full(H.n, -1.0 if share > 0 else 0.0)
+        self.D = empty_pairs(0, 1, full_side=-1)  # until it is computed
         self._sweeps, self._worn, self._anew = 0, False, 0
         self._counting = Lock()
 
