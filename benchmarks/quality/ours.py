@@ -50,7 +50,7 @@ class Setting(NamedTuple):
 TODAY = Setting(None, None, "greedy", settle=None)
 GRAPH = Setting()
 KERNEL = Setting(settle=None)
-TEXT = Setting(0.0, settle="mean")
+TEXT = Setting(1.0, settle="mean")
 SIGNED = Setting(settle="mean")
 
 

@@ -24,7 +24,7 @@ from odsymnmf.problem import (
 Kind = Literal["graph", "kernel", "documents", "signed"]
 
 # t in d_i + t mean(d).
-REGULAR: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 0.0}
+REGULAR: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 1.0}
 # How labels settle.
 SETTLED: dict[Kind, Literal["links", "mean"]] = {
     "graph": "links",

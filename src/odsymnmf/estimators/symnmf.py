@@ -56,8 +56,8 @@ class SymNMF(ODSymNMF):
     normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with
-        d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0:
-        without), and settles labels (see ``labels_``). None clusters A itself, as the paper does.
+        d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
+        their mean), and settles labels, see ``labels_``. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
         Weight of the pairs that a sparse A does not store; with less than 1, fewer items of a
         sparse graph stay unassigned.
