@@ -66,6 +66,8 @@ def spectral(loss: Loss, r: int, rng: RandomSource) -> Array:
     """
     A = loss.A
     H = rotated(A, leading_eigenvectors(A, min(r, A.n)))
+    if H.shape[1] == r:
+        return H
     extra = rng.uniform(size=(A.n, r - H.shape[1])) * H.max(initial=0.0)
     return fitted(A, np.hstack([H, extra]).astype(A.dtype))
 
