@@ -38,6 +38,10 @@ FOUND = [
     ("problems-l2-gram-sparse-unknown", 18, 6739),
     # A step along which nothing was left to rounding, divided by next to nothing.
     ("problems-l2-gram-sparse-unknown", 18, 3678),
+    # An infinite id after ids that are numbers: NumPy warned of the cast.
+    ("files-edges", 18, 87866),
+    # A name that is no UTF-8, inside of a sound parquet file.
+    ("files-parquet", 1, 1110),
     # Whether a sweep that had left nothing was the last one, depended on the scale of A.
     ("symmetries-scaling", 1, 155),
 ]

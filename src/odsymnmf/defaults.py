@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import only_squares
+from odsymnmf.engine.losses import Loss
 from odsymnmf.options import bound
 from odsymnmf.problem import (
     Outline,
@@ -25,6 +25,17 @@ Kind = Literal["graph", "kernel", "documents", "signed"]
 
 # t in d_i + t mean(d).
 REGULAR: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 1.0}
+# How labels settle.
+SETTLED: dict[Kind, Literal["links", "mean"]] = {
+    "graph": "links",
+    "documents": "mean",
+    "signed": "mean",
+}
+LABELS = {
+    "links": "settled",
+    "mean": "settled by mean similarity",
+    None: "largest membership",
+}
 # Similarities of which a larger share is not zero are no graph, however they are stored.
 FULL = 0.5
 # No group is smaller than six items (than n / r, where these are few), or a fifth of n / r.
@@ -50,8 +61,8 @@ class Settings:
         Upper bound on the entries of H.
     init : str or array
         The first start.
-    settled : bool
-        Whether labels are read off H and then moved to where a block model puts them.
+    settled : {"links", "mean"} or None
+        How the labels that are read off H settle, if they do.
     sparse : bool
         Whether memberships are kept by their non-zeros.
     """
@@ -61,7 +72,7 @@ class Settings:
     regular: float | None
     upper: float | None
     init: Any
-    settled: bool
+    settled: Literal["links", "mean"] | None
     sparse: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -72,7 +83,7 @@ class Settings:
             "regularization": self.regular,
             "upper": self.upper,
             "init": self.init if isinstance(self.init, str) else "given",
-            "labels": "settled" if self.settled else "largest membership",
+            "labels": LABELS[self.settled],
         }
 
 
@@ -89,7 +100,7 @@ def decide(
     A: Similarity,
     r: int,
     *,
-    loss: str,
+    loss: type[Loss],
     normalize: Any,
     upper: Any,
     init: Any,
@@ -104,17 +115,17 @@ def decide(
     if normalize not in (None, "degree", "auto"):
         raise ValueError(f'normalize={normalize!r} is not known; use "auto", "degree" or None.')
     kind = kind_of(A, outline(A) if seen is None else seen)
-    squared = only_squares(loss) and not sparse
-    regular = REGULAR[kind] if squared and normalize == "auto" else None
+    scaled = loss.normalized and not sparse
+    regular = REGULAR[kind] if scaled and normalize == "auto" else None
     if normalize == "auto":
-        normalize = "degree" if squared else None
+        normalize = "degree" if scaled else None
     if isinstance(upper, str) and upper == "auto":
-        upper = usual_upper(A.n, r) if squared and normalize else None
+        upper = usual_upper(A.n, r) if scaled and normalize else None
     bound(upper)
     if isinstance(init, str) and init == "auto":
-        init = "spectral" if squared and normalize else usual_start(A, loss)
+        init = "spectral" if scaled and normalize else usual_start(A, loss)
         init = "ego" if sparse else init
-    settled = regular is not None and kind == "graph"
+    settled = SETTLED.get(kind) if regular is not None else None
     return Settings(kind, normalize, regular, upper, init, settled, sparse)
 
 
@@ -124,13 +135,13 @@ def usual_upper(n: int, r: int) -> float:
     return float(1 / np.sqrt(max(min(FEWEST, size), size / SHARE)))
 
 
-def usual_start(A: Similarity, loss: str) -> str:
+def usual_start(A: Similarity, loss: Loss | type[Loss]) -> str:
     """Return the start of a fit to similarities that are not normalised.
 
     The greedy one is the paper's, and absolute errors need it; its cost grows with the square of r,
     and on full matrices it is many sweeps' worth.
     """
-    return "spectral" if only_squares(loss) and A.n > SMALL else "greedy"
+    return "spectral" if loss.normalized and A.n > SMALL else "greedy"
 
 
 @dataclass(frozen=True)

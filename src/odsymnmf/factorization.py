@@ -35,7 +35,7 @@ def factorize(
     zero_weight: float = 1.0,
     max_iter: int = 200,
     tol: float = 1e-4,
-    upper: float | None = None,
+    upper: float | Literal["auto"] | None = "auto",
     restarts: int | None = None,
     memberships: Memberships = "auto",
     n_jobs: int | None = None,
@@ -92,11 +92,12 @@ def factorize(
         Stop when the violation of the optimality conditions has decreased to this fraction of
         its value in the first sweep (l2), or no entry changes by more than this fraction of the
         largest one (l1).
-    upper : float, optional
-        Upper bound on the entries of H. Entries of hubs can grow without bound (they are stopped
-        at 10,000 times the square root of the largest similarity; at 32 times, where some pairs
-        weigh less than others); for binary A, ``upper=1`` makes H comparable to memberships
-        between 0 and 1.
+    upper : float, "auto" or None
+        Upper bound on the entries of H. "auto" is no bound, None, because similarities are not
+        normalised here; with sparse memberships and l2 both mean the root of the largest
+        similarity. Entries of hubs can grow without bound (they are stopped at 10,000 times the
+        square root of the largest similarity; at 32 times, where some pairs weigh less than
+        others); for binary A, ``upper=1`` makes H comparable to memberships between 0 and 1.
     restarts : int, optional
         Maximum number of rounds of column restarts. When a sweep changes little, every column in
         turn is removed and rebuilt greedily on the residual of the others; the new column is
@@ -107,9 +108,9 @@ def factorize(
         How H is stored. "sparse": by its non-zeros, as a CSR array, at a cost that follows the
         memberships and not r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2
         a membership then has a price, or H would fill with small entries: one is kept where it
-        lowers the objective by more than 0.05 of what the item's best cluster alone would; and
-        ``upper=None`` means the root of the largest similarity. "auto" is "full", unless r is
-        above 500 and n r above 2^24, H does not fit into memory, or r or init ask for "sparse".
+        lowers the objective by more than 0.05 of what the item's best cluster alone would.
+        "auto" is "full", unless r is above 500 and n r above 2^24, H does not fit into memory, or
+        r or init ask for "sparse".
     n_jobs : int, optional
         Number of threads that share a sweep, -1 for all cores. A sweep is then done in rounds,
         see the notes. The result is the same for every number, to the bit. None sweeps row by
@@ -181,7 +182,7 @@ def factorize(
         diagonal=diagonal,
         max_iter=max_iter,
         tol=tol,
-        upper=upper,
+        upper=None if isinstance(upper, str) and upper == "auto" else upper,
         restarts=restarts,
         memberships=memberships,
         n_jobs=n_jobs,

@@ -124,7 +124,7 @@ class Fit(How):
             restarts = whole_number("restarts", self.restarts, 0)
         init: Any = self.init
         if isinstance(init, str) and init == "auto":
-            init = usual_start(A, self.loss)
+            init = usual_start(A, loss)
         first = named_or_array(init, scaled, r, scale.down)
         data = partial(fingerprint, A, self.diagonal == "fit")
         kept = self.kept(data, r, init, first, restarts=restarts, rounds=jobs is not None)

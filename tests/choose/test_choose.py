@@ -1,5 +1,7 @@
 """How many clusters: measures beside slow oracles, and the search on planted graphs."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -59,6 +61,40 @@ def test_other_measures_agree(graph, measure):
         assert (found.table["standard_error"] > 0).all()
 
 
+def test_all_measures_fill_the_table_and_change_nothing(graph):
+    A, _ = graph
+    found = od.choose.n_clusters(A, [4, 5, 6], measure="all")
+    assert all(np.isfinite(column).all() for column in found.table.values())
+    assert found.table["stability"].argmax() == found.table["starts"].argmax() == 1
+    auto = od.choose.n_clusters(A, [4, 5, 6])
+    assert (found.n_clusters, found.measure, found.reason) == (5, auto.measure, auto.reason)
+    assert np.isnan(auto.table["starts"]).all()
+
+
+def test_agreement_is_the_best_of_all_matchings():
+    rng = np.random.default_rng(0)
+    H, K = rng.uniform(size=(9, 4)), rng.uniform(size=(9, 3))
+    K[:, 1] = 2 * H[:, 3]
+
+    def cosine(l, m):
+        return H[:, l] @ K[:, m] / np.sqrt((H[:, l] @ H[:, l]) * (K[:, m] @ K[:, m]))
+
+    best = max(permutations(range(4), 3), key=lambda ls: sum(map(cosine, ls, range(3))))
+    expected = np.zeros(4)
+    for m, l in enumerate(best):
+        expected[l] = cosine(l, m)
+    assert_allclose(od.choose.agreement(H, K), expected, rtol=1e-12)
+    assert od.choose.agreement(H, K)[3] > 1 - 1e-12
+    assert_allclose(od.choose.agreement(np.zeros((3, 2)), np.eye(3)), 0.0)
+    with pytest.raises(ValueError, match=r"got shapes \(9, 4\) and \(5, 4\)"):
+        od.choose.agreement(H, H[:5])
+
+
+def test_noise_is_recommended_with_caution():
+    noise = np.corrcoef(np.random.default_rng(0).standard_normal((120, 50)))
+    assert "no number is very stable" in od.choose.n_clusters(noise, range(2, 8)).reason
+
+
 def test_kernels_and_documents_are_judged_by_stability():
     rng = np.random.default_rng(0)
     X = np.repeat(np.eye(4, 12), 25, axis=0) * 3 + rng.uniform(size=(100, 12))
@@ -69,7 +105,9 @@ def test_kernels_and_documents_are_judged_by_stability():
 
 def test_a_graph_without_groups_says_so():
     A, _ = od.datasets.planted_partition([75, 75], degree_in=3, degree_out=3, random_state=0)
-    assert "too weak to be detected" in od.choose.n_clusters(A, measure="description_length").reason
+    assert (
+        "this number is uncertain" in od.choose.n_clusters(A, measure="description_length").reason
+    )
 
 
 def test_many_candidates_are_thinned_and_then_refined(graph):

@@ -14,6 +14,7 @@ from odsymnmf import drawing, io, report
 from odsymnmf import runs as room
 from odsymnmf.cli import cluster as command
 from odsymnmf.cli import summary
+from odsymnmf.engine import losses
 from odsymnmf.report import _page
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 
@@ -81,7 +82,7 @@ def test_same_seed_same_bytes(edges, tmp_path):
 def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")
     assert result.exit_code == 0
-    assert f"% of the {summary.EXPLAINED[loss]}" in result.stdout
+    assert f"% of the {losses.loss_class(loss).explains}" in result.stdout
 
 
 def test_an_empty_cell_is_an_unknown_pair(tmp_path):

@@ -359,7 +359,7 @@ def test_one_item_is_too_few(tmp_path):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("some words")
     result = run("cluster", tmp_path / "texts", "--text", "-r", 1, "-q", "-o", tmp_path / "run")
-    refused(result, 1, "a.txt: one text only; give at least two")
+    refused(result, 1, "a.txt: one text only; if every line is a text, use --lines")
 
 
 def test_more_clusters_than_items(tmp_path):

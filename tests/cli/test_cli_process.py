@@ -312,6 +312,30 @@ def test_sigterm_before_the_first_sweep(edges, tmp_path):
     assert os.listdir(tmp_path) == ["graph.csv"]
 
 
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_when_the_fit_has_just_ended(edges, tmp_path, number):
+    """It comes while the handlers of the fit give way to those of the command."""
+    code = (
+        "import signal, sys\n"
+        "from odsymnmf.cli import fit, main\n"
+        "class Busy:\n"
+        "    def __getattr__(self, name):\n"
+        "        return getattr(signal, name)\n"
+        "    def signal(self, number, handler):\n"
+        "        if signal.getsignal(number).__name__ == 'notice':\n"
+        f"            signal.raise_signal({int(number)})\n"
+        "        return signal.signal(number, handler)\n"
+        "fit.signal = Busy()\n"
+        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
+        "main()\n"
+    )
+    done = python(code)
+    assert done.returncode == 128 + number
+    assert "Traceback" not in done.stderr
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
 # Signals at a chosen moment, in this process
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import subprocess
 import sys
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import odsymnmf as od
 from odsymnmf import kernels, similarity
 from odsymnmf.arrays import blocks
-from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.losses import make_loss, measures
 from odsymnmf.engine.starts import lone_items
 from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.problem import blocking, following
@@ -194,6 +195,36 @@ def test_an_interrupt_before_the_first_sweep_is_done_gives_the_start(monkeypatch
     assert (found.n_iter, found.status) == (0, "interrupted")
 
 
+@pytest.mark.parametrize("loss", ["l2", "l1", "mixed"])
+@pytest.mark.parametrize("sweeps", [0, 2])
+def test_who_interrupts_a_large_fit_does_not_wait_for_its_objective(
+    monkeypatch, tmp_path, A, loss, sweeps
+):
+    monkeypatch.setattr("odsymnmf.engine.run.LONG", 0)
+    options = {"loss": loss, "init": "random", "random_state": 0, "restarts": 0, "tol": 0}
+    expected = quiet(A, 3, max_iter=sweeps, **options)
+    room = getattr(kernels, loss)
+    original, calls = room.sweep, []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) > sweeps:
+            asked = mock.Mock(side_effect=AssertionError("asked for after Ctrl-C"))
+            monkeypatch.setattr(measures, "_error", asked)
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(room, "sweep", interrupted)
+    with pytest.warns(InterruptedWarning, match=f"after {sweeps} complete sweeps"):
+        found = od.factorize(A, 3, **options)
+    np.testing.assert_array_equal(found.H, expected.H)
+    assert len(found.history) == sweeps + 1
+    assert np.isnan(found.objective)
+    assert found.mix is None or np.isnan([found.mix["l1"], found.mix["l2"]]).all()
+    found.save(tmp_path / "f")
+    assert np.isnan(od.load(tmp_path / "f").objective)
+
+
 # --- seeds -----------------------------------------------------------------------------------
 
 
@@ -286,3 +317,13 @@ odsymnmf.factorize(np.ones((3, 3)), 1)
 assert "numba" in sys.modules
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_upper_auto_is_no_bound():
+    A = np.random.default_rng(0).uniform(size=(8, 8))
+    A += A.T
+    with_names = [od.factorize(A, 2, random_state=0, **o) for o in ({}, {"upper": "auto"})]
+    for f in with_names:
+        np.testing.assert_array_equal(f.H, od.factorize(A, 2, random_state=0, upper=None).H)
+    with pytest.raises(ValueError, match="upper must be a number > 0"):
+        od.factorize(A, 2, upper="none")

@@ -11,6 +11,7 @@ from odsymnmf import kernels, similarity
 from odsymnmf.datasets import cliques, flip
 from odsymnmf.engine import growing, restarts, starts
 from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.losses.l1 import L1
 from odsymnmf.engine.run import Run
 from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.metrics import membership_accuracy
@@ -194,6 +195,47 @@ def test_rounds_are_counted():
     for bad in (-1, 1.5, "many"):
         with pytest.raises(ValueError, match="restarts must be a whole number >= 0"):
             od.factorize(A, 2, restarts=bad)
+
+
+def rows_of_restarts(monkeypatch, A, r, allowance, **options):
+    """Fit l1; return how many rows its restarts placed and swept, as it was asked for them."""
+    rows, sweep, place = [0], L1.sweep, L1.place
+
+    def counted_sweep(self, H, sums, items, *args, **kwargs):
+        rows[0] += 0 if "rounds" in kwargs else len(items)  # which only a whole sweep names
+        return sweep(self, H, sums, items, *args, **kwargs)
+
+    def counted_place(self, items, *args):
+        rows[0] += len(items)
+        return place(self, items, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("odsymnmf.engine.run.ALLOWANCE", allowance)
+        patch.setattr(L1, "sweep", counted_sweep)
+        patch.setattr(L1, "place", counted_place)
+        found = quiet(A, r, loss="l1", init="random", random_state=0, **options)
+    return rows[0], found
+
+
+def test_with_as_many_clusters_as_items_restarts_keep_to_their_allowance(monkeypatch, tmp_path):
+    X = documents(3)
+    A, n = as_kind("gram", X), len(X)
+    freely, best = rows_of_restarts(monkeypatch, A, n, 10**6)
+    bound = 10 * 3 * n  # rounds, sweeps a round, rows a sweep
+    rows, found = rows_of_restarts(monkeypatch, A, n, 3)
+    last = restarts.SEEDS * (restarts.SWEEPS + 2) * n  # the column at which it was spent
+    assert bound <= rows <= bound + last < freely / 3
+    assert (
+        best.objective
+        < found.objective
+        < quiet(A, n, loss="l1", init="random", restarts=0, random_state=0).objective
+    )
+    # What was spent before a crash stays spent.
+    kept = {"checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    stop = {"callback": lambda sweep: sweep.column is not None}
+    rows_of_restarts(monkeypatch, A, n, 3, **kept, **stop)
+    resumed = rows_of_restarts(monkeypatch, A, n, 3, **kept)[1]
+    np.testing.assert_array_equal(resumed.H, found.H)
 
 
 @EACH_LOSS

@@ -7,10 +7,12 @@ from unittest import mock
 import many_oracle as oracle
 import numpy as np
 import pytest
+from engine_problems import quiet
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf.engine.many.choice import LOSSES, sparse_is_chosen
+from odsymnmf.engine import losses
+from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.many.losses import KINDS
 from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.problem import as_similarity
@@ -235,6 +237,33 @@ def test_ctrl_c_keeps_the_last_complete_sweep(loss):
     assert f.H.nnz == kept[-1].nnz or f.H.shape[1] < strong.size
 
 
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+@pytest.mark.parametrize("watched", [True, False])
+def test_who_interrupts_a_large_fit_does_not_wait_for_its_objective(monkeypatch, loss, watched):
+    A, _ = noisy(9)
+    monkeypatch.setattr("odsymnmf.engine.many.run.LONG", 0)
+    sweep, sweeps = KINDS[loss].sweep, []
+
+    def interrupted(self, progress=None):
+        sweeps.append(1)
+        if len(sweeps) == 3:
+            asked = mock.Mock(side_effect=AssertionError("asked for after Ctrl-C"))
+            monkeypatch.setattr(KINDS[loss], "objective", asked)
+            raise KeyboardInterrupt
+        return sweep(self, progress)
+
+    sets = [np.arange(12 * c, 12 * (c + 1)) for c in range(8)]
+    options = {"loss": loss, "init": sets, "tol": 0, "memberships": "sparse"}
+    expected = quiet(A, 8, max_iter=2, **options)
+    monkeypatch.setattr(KINDS[loss], "sweep", interrupted)
+    watch = {"callback": lambda sweep: None} if watched else {}
+    with pytest.warns(InterruptedWarning, match="after 2 complete sweeps"):
+        f = od.factorize(A, 8, **options, **watch)
+    assert (f.H != expected.H).nnz == 0
+    np.testing.assert_allclose(f.history, expected.history if watched else np.full(3, np.nan))
+    np.testing.assert_allclose(f.objective, expected.objective if watched else np.nan)
+
+
 def test_what_sparse_memberships_do_not_know_is_refused():
     A = cliques()
     with pytest.raises(ValueError, match="out of the range of sparse memberships; divide A"):
@@ -291,6 +320,6 @@ def test_nothing_of_n_times_r_is_made_on_the_way():
     assert peak < 8e6 < 4000 * 1000 * 8
 
 
-def test_the_losses_that_choice_names_are_those_there_are():
-    """Names of their own, because the losses bring Numba with them."""
-    assert set(LOSSES) == set(KINDS)
+def test_a_loss_that_claims_sparse_sweeps_has_them():
+    """Said by its class, because the sweeps bring Numba with them."""
+    assert {name for name in losses.names() if losses.loss_class(name).sparse} == set(KINDS)

@@ -16,7 +16,6 @@ from odsymnmf.engine.many.memberships import Memberships, column_sets
 from odsymnmf.engine.many.merging import merge_sets
 from odsymnmf.engine.many.sweep import SparseL2, exceptions, links
 from odsymnmf.engine.sets import as_sets, sets_from_labels
-from odsymnmf.kernels.sparse_starts import common_neighbours
 
 
 def groups(count=12, size=15, inside=0.7, outside=0.01, seed=0):
@@ -35,13 +34,16 @@ def recovered(sets, labels):
     return float(np.mean(best))
 
 
-def test_common_neighbours_are_counted():
+def test_common_neighbours_are_counted(monkeypatch):
     A, _ = groups()
     stored = links(A)
-    counts = np.zeros(len(stored.indices), dtype=np.int32)
-    common_neighbours(stored.indptr, stored.indices, counts)
+    whole = starts.ego_networks(stored)
+    monkeypatch.setattr(starts, "SHORT", 50)
+    counts = starts.common_neighbours(stored)
     rows = np.repeat(np.arange(A.shape[0]), np.diff(stored.indptr))
     assert np.array_equal(counts, (A @ A).toarray()[rows, stored.indices])
+    for one, other in zip(starts.ego_networks(stored), whole, strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_the_number_of_groups_is_found():

@@ -11,8 +11,9 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from odsymnmf import ODSymNMF, SymNMF, load, memberships
 from odsymnmf.engine.losses import Scales
+from odsymnmf.engine.losses.new_items import solve_rows
 from odsymnmf.engine.many.new_items import solve_sparse_rows
-from odsymnmf.engine.new_items import solve_rows
+from odsymnmf.engine.many.sweep import SparseL2
 
 
 def cliques(count=5, size=6):
@@ -58,14 +59,14 @@ def test_harm_and_support_are_those_of_full_memberships(loss, weighted):
         ours = memberships.overlapping_sets(S, 0.05, **options)
         theirs = memberships.overlapping_sets(H, 0.05, **options)
         assert [s.tolist() for s in ours] == [s.tolist() for s in theirs]
+        full = memberships.overlapping_sets(S, 0.05, rule="harm", A=A.toarray(), loss=loss)
+        assert [s.tolist() for s in full] == [s.tolist() for s in ours]
         for one, other in zip(
             memberships.supporting_pairs(S, A, 3, 1, loss=loss),
             memberships.supporting_pairs(H, A, 3, 1, loss=loss),
             strict=True,
         ):
             np.testing.assert_allclose(one, other)
-    with pytest.raises(ValueError, match="sparse A; pass that"):
-        memberships.overlapping_sets(S, rule="harm", A=np.ones((14, 14)))
     with pytest.raises(ValueError, match="threshold must be from 0 to 1"):
         memberships.overlapping_sets(S, 2.0)
     for read in (memberships.settled_labels, memberships.assign_rest):
@@ -197,7 +198,7 @@ def test_new_items_are_solved_as_with_full_memberships(scales, zero_weight):
         S = rng.random((5, 30)).round(3) * (rng.random((5, 30)) < 0.4)
         S[0, 3] = np.nan
         S = sparse.csr_array(S)
-        with mock.patch("odsymnmf.engine.many.new_items.SHARE", 0.0):
+        with mock.patch.dict(SparseL2.__init__.__kwdefaults__, share=0.0):
             ours = solve_sparse_rows(S, sparse.csr_array(H), scales, 0.9, zero_weight).toarray()
         theirs = solve_rows(S, H, scales, 0.9, zero_weight)
         costs = [cost(S.toarray(), X, H, scales, zero_weight) for X in (ours, theirs)]

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, lsq_linear
 import odsymnmf as od
 from odsymnmf import ODSymNMF, SymNMF
 from odsymnmf.engine.losses import Scales
-from odsymnmf.engine.new_items import solve_rows
+from odsymnmf.engine.losses.new_items import solve_rows
 
 SCALES = {"l2": Scales(0.0, 1.0), "l1": Scales(1.0, 0.0)}
 

@@ -23,7 +23,8 @@ from scipy import sparse
 
 from odsymnmf import io
 
-SECONDS = 5
+# Of work, so that a busy machine is no hang; and of waiting, for what does not work either.
+SECONDS, LATEST = 5, 300
 MEMORY = 2**29
 STATUS = Path("/proc/self/status")
 FILES = [*WITH_NAMES.items(), *WITHOUT_NAMES.items(), *ADJACENCY.items()]
@@ -55,16 +56,23 @@ def limits():
         raise Hang(f"more than {SECONDS} s")
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = signal.signal(signal.SIGALRM, ring)
+    before = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
     if STATUS.exists():
         used = int(re.search(r"VmSize:\s+(\d+)", STATUS.read_text())[1]) * 1024
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        set_alarms(0, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def set_alarms(seconds=SECONDS, latest=LATEST):
+    """Let what follows take so long, within `limits`; 0 for any time."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, latest)
 
 
 def mutant(format, seed, k):
@@ -202,7 +210,7 @@ def fuzz(format, rounds, seed, folder):
             name, data, options = mutant(format, seed, k)
             path = folder / name
             path.write_bytes(data)
-            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            set_alarms()
             try:
                 counts[check(path, options)] += 1
             except BaseException as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from io_bad import BLANKS, SOUND, TEXTS, npy_with, refused, zip_of
-from io_fuzz import limits
+from io_fuzz import limits, set_alarms
 
 from odsymnmf import io
 
@@ -120,6 +120,22 @@ def test_an_archive_whose_directory_lies(tmp_path):
     directory = data.rindex(b"PK\x01\x02")
     data[directory + 24 : directory + 28] = (100).to_bytes(4, "little")
     assert "is not a valid .npz file" in refused(tmp_path / "a.npz", bytes(data))
+
+
+@pytest.mark.parametrize("line", [b"# c\n", b"<!---->", b"Creator\n", b"%\n"])
+def test_millions_of_comments_and_nothing_else(tmp_path, line):
+    """Where each began is not remembered: that would be a hundred times their size."""
+    data = gzip.compress(line * (2 * 10**7 // len(line)), 1)
+    assert "; " in refused(tmp_path / "a.csv.gz", data)
+
+
+def test_a_file_that_begins_with_millions_of_empty_lines(tmp_path):
+    """Two ways to read each of them would take a million times as long as one."""
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"\n" * 10**7 + b"a b\n", 1))
+    with limits():
+        set_alarms()
+        assert io.read(path).names == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.edges", "a.txt", "a.mtx", "a.adjlist", "a.net"])

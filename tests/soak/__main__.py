@@ -20,6 +20,9 @@ from . import ledger
 from .all_lines import LINES
 from .lines import Line, Outcome, run
 
+# Seconds between two entries in the log.
+PIECE = 60.0
+
 
 def arguments() -> argparse.Namespace:
     """Return the options."""
@@ -67,11 +70,29 @@ def main() -> int:
         seconds = min(options.seconds, end - time.monotonic())
         if (before.rounds >= rounds and not before.failures) or seconds <= 0:
             continue
-        done[name] = run(line, seed, rounds, seconds, before)
-        broken |= show(name, line, done[name], seed)
-        if options.log:
-            ledger.write(options.log, seed, done)
+        outcome = in_pieces(name, line, seed, rounds, seconds, before, options.log)
+        broken |= show(name, line, outcome, seed)
     return int(broken)
+
+
+def in_pieces(
+    name: str,
+    line: Line,
+    seed: int,
+    rounds: int,
+    seconds: float,
+    before: Outcome,
+    log: Path | None,
+) -> Outcome:
+    """Run a line, and write down now and then how far it is."""
+    end = time.monotonic() + seconds
+    while True:
+        piece = min(PIECE, end - time.monotonic()) if log else seconds
+        before = run(line, seed, rounds, piece, before)
+        if log:
+            ledger.update(log, seed, {name: before})
+        if not log or before.ended(rounds) or time.monotonic() >= end:
+            return before
 
 
 def show(name: str, line: Line, outcome: Outcome, seed: int) -> bool:

@@ -1,6 +1,5 @@
 """Mutated files of every format: items or an error of one line."""
 
-import signal
 import sys
 import warnings
 from functools import partial
@@ -21,7 +20,7 @@ def once(format, seed, k):
         warnings.simplefilter("error")
         path = folder("files") / name
         path.write_bytes(data)
-        signal.setitimer(signal.ITIMER_REAL, io_fuzz.SECONDS)
+        io_fuzz.set_alarms()
         try:
             return io_fuzz.check(path, options)
         except io_fuzz.Hang as hang:

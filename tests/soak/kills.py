@@ -20,7 +20,7 @@ import numpy as np
 
 import odsymnmf as od
 
-from .lines import Line, hear
+from .lines import MEMORY, Line, hear
 from .problems import quiet
 
 SCRIPT = f"""
@@ -107,7 +107,7 @@ def kill(seed, k):
     began = time.monotonic()
     whole = fit(seed, k)
     took = time.monotonic() - began
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as home:
         path = Path(home, "c")
         for _ in range(int(rng.integers(1, 4))):
             _killed(seed, k, path, float(rng.exponential(2 * took)), own=k % 10 == 9)
@@ -194,7 +194,7 @@ def command(seed, k):
     """Ctrl-C in the command line: a whole run with its last sweep, or nothing."""
     _loaded()
     rng = np.random.default_rng([seed, k, 3])
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as home:
         # So many items that it cannot have converged to the last bit before the signal comes.
         A = np.triu(rng.random((500, 500)) < 0.2, 1).astype(float)
         np.save(Path(home, "A.npy"), A + A.T)

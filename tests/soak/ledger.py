@@ -1,5 +1,6 @@
 """What came of the lines so far, in a file: so that hours can be spent in pieces."""
 
+import fcntl
 import json
 from collections import Counter
 from pathlib import Path
@@ -24,8 +25,14 @@ def _outcome(rounds, words, failures, seconds) -> Outcome:
     return Outcome(rounds, Counter(words), failed, seconds)
 
 
-def write(path: Path, seed: int, outcomes: dict[str, Outcome]) -> None:
-    """Write down what came of the lines, whole or not at all."""
+def update(path: Path, seed: int, outcomes: dict[str, Outcome]) -> None:
+    """Write down what came of some lines, beside what others have written; whole or not at all."""
+    with open(f"{path}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _write(path, seed, read(path, seed) | outcomes)
+
+
+def _write(path: Path, seed: int, outcomes: dict[str, Outcome]) -> None:
     lines = {
         name: {**o._asdict(), "failures": [(k, str(error)) for k, error in o.failures]}
         for name, o in outcomes.items()

@@ -1,6 +1,7 @@
 """The lines of the table, and how one is run."""
 
 import atexit
+import os
 import signal
 import tempfile
 import time
@@ -9,6 +10,11 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+# A line that fails so often is given up.
+FAILURES = 10
+# A folder in memory, where there is one: a disk takes longer than to read most small files.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 class Line(NamedTuple):
@@ -34,6 +40,10 @@ class Outcome(NamedTuple):
         """Return what there is before the first case."""
         return cls(0, Counter(), [], 0.0)
 
+    def ended(self, rounds: int) -> bool:
+        """Tell whether there were enough rounds, or more failures than need be looked at."""
+        return self.rounds >= rounds or len(self.failures) >= FAILURES
+
     def broken(self, line: Line) -> bool:
         """Tell whether the promise was broken."""
         if self.failures or not self.rounds:
@@ -52,7 +62,7 @@ def hear() -> None:
 @cache
 def folder(name: str) -> Path:
     """Return a folder that lasts as long as the process."""
-    made = tempfile.TemporaryDirectory()
+    made = tempfile.TemporaryDirectory(dir=MEMORY)
     atexit.register(made.cleanup)
     return Path(made.name)
 
@@ -72,7 +82,7 @@ def run(
     words, failures = Counter(before.words), []
     began = time.monotonic()
     k, again = before.rounds, [case for case, _ in before.failures]
-    while len(failures) < 10:
+    while len(failures) < FAILURES:
         late = time.monotonic() - began >= seconds
         if not again and (k >= rounds or late):
             break

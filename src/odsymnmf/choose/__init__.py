@@ -3,5 +3,6 @@
 from odsymnmf.choose.graphs import bethe_hessian, description_length
 from odsymnmf.choose.result import NumberOfClusters
 from odsymnmf.choose.search import n_clusters
+from odsymnmf.choose.stability import agreement
 
-__all__ = ["NumberOfClusters", "bethe_hessian", "description_length", "n_clusters"]
+__all__ = ["NumberOfClusters", "agreement", "bethe_hessian", "description_length", "n_clusters"]

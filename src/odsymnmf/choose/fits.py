@@ -10,6 +10,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.defaults import Settings, decide, scaling
 from odsymnmf.engine.how import LossName
+from odsymnmf.engine.losses import loss_class
 from odsymnmf.engine.starts import leading_eigenvectors, rotated
 from odsymnmf.fitting import Fit
 from odsymnmf.problem import Outline, Similarity, outline
@@ -54,8 +55,8 @@ class Fits:
         """Return what "auto" stands for with r clusters."""
         o = self.options
         return decide(
-            self.raw, r, loss=o.loss, normalize=o.normalize, upper=o.upper, init="auto",
-            seen=self.seen,
+            self.raw, r, loss=loss_class(o.loss, l1_ratio=o.l1_ratio), normalize=o.normalize,
+            upper=o.upper, init="auto", seen=self.seen,
         )  # fmt: skip
 
     @cached_property

@@ -15,13 +15,14 @@ COLUMNS = {
     "held_out_error": "held-out error",
     "standard_error": "+-",
     "stability": "stability",
+    "starts": "between starts",
     "explained": "explained",
     "seconds": "seconds",
 }
 MEASURES = {
     "description_length": "description length of the graph, in nats: smaller is better",
     "held_out_error": "error on held-out pairs, relative to none explained: smaller is better",
-    "stability": "agreement of labels with 30 % of the items left out: larger is better",
+    "stability": "agreement of clusters with 30 % of the items left out: larger is better",
 }
 
 
@@ -39,9 +40,10 @@ class NumberOfClusters:
         The criterion: a column of the table.
     table : dict of str to ndarray
         One row per candidate, in ascending order: "n_clusters"; "description_length" (graphs),
-        "held_out_error" and its "standard_error", "stability", NaN where these were not measured;
-        "explained", the share 1 - f(H) / f(0) of the similarities; "seconds". It is what
-        ``pandas.DataFrame`` takes.
+        "held_out_error" and its "standard_error"; "stability", the mean `agreement` of the clusters
+        when items are left out; "starts", the same with a fit from a random start; "explained",
+        the share 1 - f(H) / f(0) of the similarities; "seconds". NaN is what was not measured.
+        It is what ``pandas.DataFrame`` takes.
     fits : dict of int to Factorization
         The short fit of every candidate.
     bethe_hessian : int or None

@@ -23,15 +23,17 @@ from odsymnmf.result import Factorization
 
 # Where the Bethe-Hessian sees so many times more groups, there are groups inside groups.
 MANY_SCALES = 1.5
-# Labels that are stable to within this of the most stable are as good.
-SLACK = 0.05
+# Clusters that are stable to within this of the most stable are as good.
+SLACK = 0.02
+# Labels that agree less with those of a part (adjusted Rand index) are hardly the same.
+FAINT = 0.5
 # A cluster of a smaller share of the mean size is a crumb.
 CRUMB = 0.05
 # The largest candidate for input that is no graph.
 MOST = 40
 # The held-out error has turned after so many candidates in a row that are clearly worse.
 TURNED = 3
-MEASURES = ("auto", "description_length", "stability", "held_out_error")
+MEASURES = ("auto", "all", "description_length", "stability", "held_out_error")
 
 
 def n_clusters(
@@ -55,8 +57,8 @@ def n_clusters(
     `description_length`), among candidates around the number of negative eigenvalues of the
     Bethe-Hessian. Where that number is more than 1.5 times as large, as in nearest-neighbour graphs
     of points, there are groups within groups, and stability decides instead, as it does for all
-    other input: the largest number of clusters that is (to within 0.05) as stable as any other when
-    30 % of the items are left out.
+    other input: the largest number of clusters that are (to within 0.02) as stable as those of any
+    other number when 30 % of the items are left out.
 
     Near the detection limit, every measure recommends too few clusters; ``reason`` says so where a
     single cluster describes a graph as well as any other number.
@@ -69,10 +71,13 @@ def n_clusters(
         The numbers to choose from. If there are more than 15, ten at equal ratios are tried first,
         then those around the best. Default: for a graph, numbers around what its spectrum suggests;
         for other input, 2 to 40 at equal ratios.
-    measure : {"auto", "description_length", "stability", "held_out_error"}
-        The criterion. "held_out_error" is the loss on held-out pairs (three times a tenth of them);
-        the smallest number within one standard error of the best is chosen. It suits input that is
-        low rank plus independent noise, which kernels and documents are not.
+    measure : {"auto", "all", "description_length", "stability", "held_out_error"}
+        The criterion. "stability" is the mean `agreement` of the clusters with those of four fits
+        to 70 % of the items. "held_out_error" is the loss on held-out pairs (three times a tenth of
+        them); the smallest number within one standard error of the best is chosen. It suits input
+        that is low rank plus independent noise, which kernels and documents are not. "auto"
+        measures what it needs; "all" decides as "auto" does, and fills in the rest of the table,
+        which takes several times as long.
     loss, l1_ratio, weights, zero_weight, normalize, upper
         As for `odsymnmf.ODSymNMF`.
     n_jobs : int, optional
@@ -105,11 +110,16 @@ def n_clusters(
     with counted("choosing the number of clusters", verbose) as count:
         search = Search(fits, given, n_jobs, random_state, count)
         graph = fits.settings(1).kind == "graph"
+        either = measure in ("auto", "all")
         if measure == "held_out_error":
-            return search.by_held_out_error()
-        if measure == "stability" or (measure == "auto" and not graph):
-            return search.by_stability(max(2, min(MOST, similarity.n // 5)))
-        return search.by_description_length(alone=measure != "auto")
+            search.by_held_out_error()
+        elif measure == "stability" or (either and not graph):
+            search.by_stability(max(2, min(MOST, similarity.n // 5)))
+        else:
+            search.by_description_length(alone=not either)
+        if measure == "all":
+            search.complete()
+        return search.answer()
 
 
 class Search:
@@ -127,9 +137,11 @@ class Search:
         self.random_state, self.count = random_state, count
         self.found: dict[int, Factorization] = {}
         self.measured: dict[str, dict[int, float]] = {name: {} for name in COLUMNS}
+        self.labels_of_parts: dict[int, list[Array]] = {}
         self.bethe: int | None = None
+        self.best, self.measure, self.reason = 0, "", ""
 
-    def by_description_length(self, alone: bool) -> NumberOfClusters:
+    def by_description_length(self, alone: bool) -> None:
         """Let the shortest description decide; unless alone, stability if groups have groups."""
         self.bethe = graphs.bethe_hessian(self.fits.raw)
         self.links = graphs.links(self.fits.raw)
@@ -143,40 +155,86 @@ class Search:
             self._describe_around(centre)
         best = min(lengths, key=lambda r: lengths[r])
         if not alone and centre > MANY_SCALES * best:
-            return self._groups_in_groups(centre, best)
+            self._groups_in_groups(centre, best)
+            return
         reason = "the shortest description of the links of the graph"
-        return self._answer(best, "description_length", reason + self._doubt(lengths[best]))
+        self._decide(best, "description_length", reason + self._doubt(lengths[best]))
 
-    def by_stability(self, most: int, why: str = "") -> NumberOfClusters:
+    def by_stability(self, most: int, why: str = "") -> None:
         """Let the largest number decide whose clusters are as stable as any."""
         tried = numbers.around(2, 2, most) if self.given is None else numbers.spread(self.given)
         tried = [r for r in tried if r <= most] or [most]
-        self._fit(tried)
-        parts = stability.parts(self.fits, max(tried), self.random_state)
-        whole = {r: labels(self.found[r].H) for r in tried}
-        for part in parts:
-            part.fits.prepare()
-        agreed = self._parallel(
-            [partial(p.agreement, r, whole[r]) for r in tried for p in parts],
-            [f"{r} clusters without a part" for r in tried for p in parts],
-        )
-        values = np.reshape(agreed, (len(tried), len(parts))).mean(axis=1)
-        self.measured["stability"] |= dict(zip(tried, map(float, values), strict=True))
-        stable = [r for r, v in zip(tried, values, strict=True) if v >= values.max() - SLACK]
-        top = tried[int(values.argmax())]
-        best = max(r for r in stable if r == top or _all_in_use(whole[r], r))
+        self._leave_out_items(tried)
+        values = [self.measured["stability"][r] for r in tried]
+        top = tried[int(np.argmax(values))]
+        stable = [r for r, v in zip(tried, values, strict=True) if v >= max(values) - SLACK]
+        best = max(r for r in stable if r == top or _all_in_use(labels(self.found[r].H), r))
         reason = "the largest number of clusters that is stable when 30 % of the items are left out"
         value = self.measured["stability"][best]
-        faint = "" if value >= 0.5 else "; no number is very stable, so use it with caution"
-        return self._answer(best, "stability", f"{why}{reason} (agreement {value:.2f}{faint})")
+        faint = (
+            ""
+            if self._same_labels(best) >= FAINT
+            else "; no number is very stable, so use it with caution"
+        )
+        self._decide(best, "stability", f"{why}{reason} (agreement {value:.2f}{faint})")
 
-    def by_held_out_error(self) -> NumberOfClusters:
+    def by_held_out_error(self) -> None:
         """Let the smallest number decide whose error is within one standard error of the least."""
         most = max(2, min(MOST, self.fits.raw.n // 5))
         tried = numbers.around(2, 2, most) if self.given is None else numbers.spread(self.given)
+        self._hold_out_pairs(tried)
+        means, spreads = self.measured["held_out_error"], self.measured["standard_error"]
+        self._fit(list(means))
+        best = min(means, key=lambda r: means[r])
+        least = min(r for r in means if means[r] <= means[best] + spreads[best])
+        reason = (
+            "the fewest clusters within one standard error of the smallest error on held-out pairs"
+        )
+        if best == max(means):
+            reason += "; the error was still decreasing at the last candidate"
+        self._decide(least, "held_out_error", reason)
+
+    def complete(self) -> None:
+        """Measure what the decision did not ask for."""
+        tried = sorted(self.found)
+        self._leave_out_items([r for r in tried if r not in self.measured["stability"]])
+        self._hold_out_pairs(tried)
+        jobs = [partial(stability.from_another_start, self.fits, r, self.found[r].H) for r in tried]
+        agreed = self._parallel(jobs, [f"{r} clusters from another start" for r in tried])
+        self.measured["starts"] = dict(zip(tried, agreed, strict=True))
+
+    def _leave_out_items(self, tried: list[int]) -> None:
+        """Compare the clusters of each candidate with those of parts of the items."""
+        if not tried:
+            return
+        self._fit(tried)
+        self.parts = stability.parts(self.fits, max(tried), self.random_state)
+        for part in self.parts:
+            part.fits.prepare()
+        pairs = [(r, part) for r in tried for part in self.parts]
+        compared = self._parallel(
+            [partial(part.compared, r, self.found[r].H) for r, part in pairs],
+            [f"{r} clusters without a part" for r, _ in pairs],
+        )
+        for place, r in enumerate(tried):
+            mine = compared[place * len(self.parts) :][: len(self.parts)]
+            self.measured["stability"][r] = float(np.mean([alike for alike, _ in mine]))
+            self.labels_of_parts[r] = [found for _, found in mine]
+
+    def _same_labels(self, r: int) -> float:
+        """Return the mean adjusted Rand index of the labels of parts with those of all items."""
+        from sklearn.metrics import adjusted_rand_score
+
+        whole = labels(self.found[r].H)
+        pairs = zip(self.parts, self.labels_of_parts[r], strict=True)
+        return float(np.mean([adjusted_rand_score(whole[p.items], found) for p, found in pairs]))
+
+    def _hold_out_pairs(self, tried: list[int]) -> None:
+        """Predict held-out pairs, with ever more clusters until the error has clearly turned."""
         self._up_to(max(tried))
         splits = held_out.splits(self.fits, self.random_state)
-        means, spreads, worse = self.measured["held_out_error"], {}, 0
+        means, spreads = self.measured["held_out_error"], self.measured["standard_error"]
+        worse = 0
         for r in tried:
             jobs = [partial(split.error, r) for split in splits]
             errors = self._parallel(jobs, [f"{r} clusters, pairs held out"] * len(splits))
@@ -186,15 +244,6 @@ class Search:
             worse = worse + 1 if means[r] > means[best] + 2 * spreads[best] else 0
             if worse == TURNED:
                 break
-        self.measured["standard_error"] = spreads
-        self._fit(list(means))
-        least = min(r for r in means if means[r] <= means[best] + spreads[best])
-        reason = (
-            "the fewest clusters within one standard error of the smallest error on held-out pairs"
-        )
-        if best == max(means):
-            reason += "; the error was still decreasing at the last candidate"
-        return self._answer(least, "held_out_error", reason)
 
     def _describe_around(self, centre: int) -> None:
         """Try the numbers around the centre, and further out while the best is the last."""
@@ -217,19 +266,19 @@ class Search:
             length = graphs.of_links(self.links, labels(self.found[r].H))
             self.measured["description_length"][r] = length
 
-    def _groups_in_groups(self, centre: int, best: int) -> NumberOfClusters:
+    def _groups_in_groups(self, centre: int, best: int) -> None:
         why = (
             f"the spectrum of the graph shows {centre} groups, but {best} clusters describe its "
             "links best: there are groups within groups, and more than one number makes sense; "
         )
-        return self.by_stability(best, why)
+        self.by_stability(best, why)
 
     def _doubt(self, length: float) -> str:
         if length < graphs.of_links(self.links, np.zeros(self.fits.raw.n)):
             return ""
         return (
-            "; but a single cluster describes them as well: if there are groups, they are too weak "
-            "to be detected"
+            "; one cluster would describe them just as briefly, so this number is uncertain: the "
+            "graph is small, or its groups are weak"
         )
 
     def _fit(self, tried: list[int]) -> None:
@@ -267,14 +316,18 @@ class Search:
                 )
             )
 
-    def _answer(self, best: int, measure: str, reason: str) -> NumberOfClusters:
+    def _decide(self, best: int, measure: str, reason: str) -> None:
+        self.best, self.measure, self.reason = best, measure, reason
+
+    def answer(self) -> NumberOfClusters:
+        """Return what was decided, and all that was measured."""
         rows = sorted(self.found)
         table = {
             name: np.array([values.get(r, np.nan) for r in rows])
             for name, values in self.measured.items()
         }
         table["n_clusters"] = np.array(rows)
-        return NumberOfClusters(best, reason, measure, table, self.found, self.bethe)
+        return NumberOfClusters(self.best, self.reason, self.measure, table, self.found, self.bethe)
 
 
 def _all_in_use(found: Array, r: int) -> bool:

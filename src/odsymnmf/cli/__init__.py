@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 
+from odsymnmf.cli.ending import TERMINATED
+
 __all__ = ["main"]
 
 
@@ -27,5 +29,5 @@ def main() -> None:
 
 def _end(number: int, frame: object) -> None:
     # Past Python's own stream, which may be in the middle of a line.
-    os.write(2, b"\nended by SIGTERM; an incomplete run is not kept\n")
+    os.write(2, b"\n" + TERMINATED.encode() + b"\n")
     sys.exit(128 + number)

@@ -6,8 +6,9 @@ from typing import Any
 import click
 
 import odsymnmf
-from odsymnmf.cli.cluster import INTERRUPTED, cluster
+from odsymnmf.cli.cluster import cluster
 from odsymnmf.cli.completion import completion
+from odsymnmf.cli.ending import words_and_code
 from odsymnmf.cli.info import info
 from odsymnmf.cli.plot import plot
 from odsymnmf.cli.predict import predict
@@ -19,16 +20,17 @@ from odsymnmf.cli.wording import in_options
 
 
 class Commands(click.Group):
-    """Commands whose errors are one line on stderr: 1 bad input, 2 usage, 130 Ctrl-C."""
+    """Commands whose errors are one line on stderr: 1 bad input, 2 usage, 130 or 143 signals."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, and turn what the user can mend into a message."""
         try:
             with forgiving_stderr():
                 return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("interrupted; nothing was written", err=True)
-            ctx.exit(INTERRUPTED)
+        except KeyboardInterrupt as error:
+            said, code = words_and_code(error)
+            click.echo(said, err=True)
+            ctx.exit(code)
         except (ImportError, MemoryError, OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.EPIPE:  # nobody reads on: click is silent
                 raise

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from odsymnmf.cli.ending import Pressed
+
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
     from odsymnmf.io import Items
@@ -108,7 +110,7 @@ def _noticing_interrupts() -> Iterator[list[int]]:
 
     def notice(signum: int, frame: Any) -> None:
         pressed.append(signum)
-        raise KeyboardInterrupt
+        raise Pressed(signum)
 
     before = {number: signal.signal(number, notice) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 # How many clusters, and members of each, are shown on the terminal; the page shows all.
 CLUSTERS, MEMBERS, WORDS = 20, 5, 8
-# What the share that is explained is a share of.
-EXPLAINED = {
-    "l2": "squared similarities",
-    "l1": "absolute similarities",
-    "mixed": "similarities, absolute and squared",
-    "robust": "similarities, absolute or squared, whichever is less",
-}
 # Numbers may begin so; anything else that does, a spreadsheet takes for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
@@ -140,7 +133,10 @@ class Outcome:
             elsewhere = not hasattr(self.model, "similarity_")
             why = "the matrix is on a cluster" if elsewhere else "all similarities are zero, or"
             return f"not known: {why}" + " there was too little memory" * (not elsewhere)
-        return f"{100 * self.explained:.1f} % of the {EXPLAINED[self.parameters['loss']]}"
+        from odsymnmf.engine.losses import loss_class
+
+        loss = loss_class(self.parameters["loss"], l1_ratio=self.parameters["l1_ratio"])
+        return f"{100 * self.explained:.1f} % of the {loss.explains}"
 
     @property
     def end(self) -> str:
@@ -195,7 +191,10 @@ def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
     unassigned = int((labels < 0).sum())
     if unassigned:
         verb = "belongs" if unassigned == 1 else "belong"
-        lines.append(f"{count(unassigned, 'item')} {verb} to no cluster")
+        why = model.settings_.get("unassigned")
+        lines.append(
+            f"{count(unassigned, 'item')} {verb} to no cluster" + (f": {why}" if why else "")
+        )
     if outcome.scores:
         lines.append("compared with the known groups: " + _joined(outcome.scores))
     lines += [

@@ -109,7 +109,8 @@ def read_words(paths: Sequence[str], words: Words) -> tuple["Items", str, dict[s
 
     names, texts = io.read_texts(paths, column=words.text_column, lines=words.lines)
     if len(names) < 2:
-        raise io.InputError(f"{names[0]}: one text only; give at least two, to compare")
+        remedy = "if every line is a text, use --lines; else give at least two texts, to compare"
+        raise io.InputError(f"{names[0]}: one text only; {remedy}")
     names = readable(names)
     used = words.settings(len(texts))
     X, terms = _weights(texts, used)

@@ -84,7 +84,7 @@ class Crew(Roster):
         self._sums = {}
         self._until_done(lambda: self._call("fit_to", [(fit,)] * self.size))
 
-    def sweep(self, H: Array, sums: Any, l1_ratio: float | None) -> tuple[Any, int]:
+    def sweep(self, H: Array, sums: Any, l1_ratio: float) -> tuple[Any, int]:
         """Make one sweep: H and the sums as they are before, then as they are after it."""
 
         def attempt() -> Any:
@@ -126,7 +126,7 @@ class Crew(Roster):
             arg = H if small else None
             found = self._call(method, [(arg, power)[: 2 if method == "errors" else 1]] * self.size)
             found = [rows if isinstance(rows, list | tuple) else [rows] for rows in found]
-            parts = [np.empty(self.problem.n) for _ in found[0]]
+            parts: list[Array] = [np.empty(self.problem.n) for _ in found[0]]
             for rank, some in enumerate(found):
                 for part, rows in zip(parts, some, strict=True):
                     part[self._items(rank)] = rows

@@ -1,5 +1,6 @@
 """Documents: a member has the rows of its items and the columns of its words."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,14 +28,25 @@ class DocumentsPart:
         Whose each range of words is; a full X has ranges of features.
     rank : int
         Which member this is.
+    exchange : callable
+        Gives every member a parcel, and returns what they give.
     """
 
     weights = ORDINARY
 
-    def __init__(self, X: Any, columns: Any, diagonal: Array, owners: Array, rank: int, m: int):
+    def __init__(
+        self,
+        X: Any,
+        columns: Any,
+        diagonal: Array,
+        owners: Array,
+        rank: int,
+        m: int,
+        exchange: Callable[[Any], list[Any]],
+    ):
         self.X, self.columns, self.diagonal = X, columns, diagonal
         self.owners, self.rank, self.m = owners, rank, m
-        self.n, self.dtype = len(diagonal), X.dtype
+        self.n, self.dtype, self._exchange = len(diagonal), X.dtype, exchange
 
     def following(self, H: Array) -> Any:
         """Return the products X^T H that follow changes of H; they are not made here."""
@@ -55,14 +67,18 @@ class DocumentsPart:
         before = np.count_nonzero(self.owners[:a] == self.rank) * FEATURES
         return self.columns[:, before : before + FEATURES]
 
-    def word_sums(self, V: Array) -> Array:
+    def own_product(self, items: Array, V: Array) -> Array:
+        """Return the rows of A V of the items that are here; all members make it together."""
+        return self._from_words(self._exchange(self._word_sums(V)), V, items)
+
+    def _word_sums(self, V: Array) -> Array:
         """Return the rows of X^T V of the own words."""
         sums = self.columns.T @ V
         if not sparse.issparse(self.X):
             return sums
         return np.ascontiguousarray(sums[words_of(self.owners, self.rank, self.m, WORDS)])
 
-    def from_words(self, parcels: list[Array], V: Array, items: Array) -> Array:
+    def _from_words(self, parcels: list[Array], V: Array, items: Array) -> Array:
         """Return A V of the items, without the diagonal, given everybody's rows of X^T V."""
         size = WORDS if sparse.issparse(self.X) else FEATURES
         sums = np.empty((self.m, *V.shape[1:]), parcels[0].dtype)

@@ -16,12 +16,11 @@ from odsymnmf.distributed.cleaning import Look
 from odsymnmf.distributed.crew import Crew
 from odsymnmf.distributed.parts import Problem
 from odsymnmf.engine.losses import Loss
-from odsymnmf.engine.losses.measures import pair_products
 from odsymnmf.engine.losses.protocol import Pass
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
 from odsymnmf.problem import pair_squares
-from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY
+from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY, pair_products
 from odsymnmf.problem.rounds import tiles
 from odsymnmf.problem.weights import ORDINARY
 
@@ -139,19 +138,22 @@ class Elsewhere:
         """Return w A V with the diagonal of A left out."""
         return self.crew.product(V)
 
-    def error(self, H: Array, power: int) -> float:
-        """Return f_p(H)."""
+    def absolute_error(self, H: Array) -> float:
+        """Return f_1(H)."""
+        stored, listed = (float(np.sum(part)) for part in self.crew.errors(H, 1))
+        return max(0.0, pair_products(H) + stored + listed)
+
+    def squared_error(self, H: Array) -> float:
+        """Return f_2(H)."""
         if self.blocks.m:
             return self._documents_error(H)
-        *parts, listed = (float(np.sum(part)) for part in self.crew.errors(H, power))
-        if power == 1:
-            return max(0.0, pair_products(H) + parts[0] + listed)
+        *parts, listed = (float(np.sum(part)) for part in self.crew.errors(H, 2))
         if not self.seen.sparse:
             return max(0.0, parts[0] + listed)
         everywhere, (stored, squares) = pair_squares(H), parts
         value, terms = everywhere + stored - squares, everywhere + stored
         if value < LITTLE * terms and float(self.n) ** 2 * H.shape[1] <= TOO_MANY:
-            value = float(np.sum(self.crew.errors(H, power, "pairwise")[0]))
+            value = float(np.sum(self.crew.errors(H, 2, "pairwise")[0]))
         return max(0.0, max(0.0, value) + listed)
 
     def explained(self, H: Array) -> tuple[float, float]:
@@ -220,7 +222,7 @@ class CrewRounds(Rounds):
     def __call__(self, H: Array, sums: Any) -> Pass:
         """Make one sweep."""
         try:
-            found, refused = self.crew.sweep(H, sums, getattr(self.loss, "l1_ratio", None))
+            found, refused = self.crew.sweep(H, sums, self.loss.l1_ratio)
         except KeyboardInterrupt:
             self.crew.stop()
             raise

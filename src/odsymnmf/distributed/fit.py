@@ -10,12 +10,12 @@ from odsymnmf.blas import one_thread
 from odsymnmf.distributed.elsewhere import CrewRounds, Elsewhere
 from odsymnmf.distributed.member import Fit
 from odsymnmf.engine.how import How
-from odsymnmf.engine.losses import Loss, make_loss, only_squares, swept_as
+from odsymnmf.engine.losses import Loss, loss_class, make_loss
 from odsymnmf.engine.losses.measures import row_tiles
 from odsymnmf.engine.run import Run
 from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.starts import named_or_array, start
-from odsymnmf.engine.sweeps import ROUNDING
+from odsymnmf.engine.sweeps import NO_RISE
 from odsymnmf.options import bound, whole_number
 from odsymnmf.problem.rounds import tiles
 from odsymnmf.random_state import as_random
@@ -38,11 +38,12 @@ def fit(
     r = _checked(A, r, how, weights, zero_weight)
     rng, diagonal, l1_ratio = as_random(how.random_state), how.diagonal, how.l1_ratio
     init = "spectral" if isinstance(how.init, str) and how.init == "auto" else how.init
-    with one_thread(), _loaded(A, r, only_squares(how.loss, l1_ratio)) as (scale, scaled):
+    by_products = loss_class(how.loss, diagonal, l1_ratio).by_products
+    with one_thread(), _loaded(A, r, by_products) as (scale, scaled):
         lighter = scaled.seen.unknown > 0
         limit = within_reason(scaled, float(scale.down(bound(how.upper))), diagonal, lighter)
         measure = make_loss(how.loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
-        _tell(scaled, measure, limit)
+        _tell(scaled, measure)
         first = named_or_array(init, scaled, r, scale.down)
         kept = how.kept(lambda: scaled.fingerprint, r, init, first, restarts=0, rounds=True)
         saved = kept and kept.read((A.n, r), A.dtype)
@@ -65,9 +66,9 @@ def fit(
 
 
 @contextmanager
-def _loaded(A: Any, r: int, squares: bool) -> Iterator[tuple[Scale, Any]]:
+def _loaded(A: Any, r: int, by_products: bool) -> Iterator[tuple[Scale, Any]]:
     """Have the rows loaded, and brought into the range of floating point if need be."""
-    cut = tiles(A.n, r, A.entries) if squares else row_tiles(A, r)
+    cut = tiles(A.n, r, A.entries) if by_products else row_tiles(A, r)
     try:
         A.load(cut)
         scale = Scale.of(A)
@@ -80,11 +81,10 @@ def _loaded(A: Any, r: int, squares: bool) -> Iterator[tuple[Scale, Any]]:
         A.close()
 
 
-def _tell(A: Elsewhere, measure: Loss, limit: float) -> None:
+def _tell(A: Elsewhere, measure: Loss) -> None:
     """Tell the members what is to be minimised."""
-    name, diagonal = swept_as(measure)
-    allowed = ROUNDING * measure.objective(np.zeros((A.n, 1), dtype=A.dtype))
-    A.crew.set_fit(Fit(name, diagonal, limit, getattr(measure, "zero", None), allowed))
+    allowed = NO_RISE * measure.objective(np.zeros((A.n, 1), dtype=A.dtype))
+    A.crew.set_fit(Fit(measure.for_parts(), allowed))
 
 
 def _checked(A: Elsewhere, r: Any, how: How, weights: Any, zero_weight: float) -> int:
@@ -111,7 +111,7 @@ def _checked(A: Elsewhere, r: Any, how: How, weights: Any, zero_weight: float) -
             f"restarts={how.restarts}, but columns are rebuilt from a matrix in one place; "
             f"leave restarts out, or {HERE}."
         )
-    if A.blocks.m and not only_squares(loss):
+    if A.blocks.m and not loss_class(loss, how.diagonal, how.l1_ratio).by_products:
         raise ValueError(
             f'loss="{loss}" needs the similarities of documents one by one, of which a cluster has '
             f'but their products; use loss="l2", or {HERE}.'

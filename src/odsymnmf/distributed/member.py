@@ -21,18 +21,15 @@ from odsymnmf.distributed.parts import (
 )
 from odsymnmf.distributed.post import LostError, Post
 from odsymnmf.distributed.rounds import SharedRounds
-from odsymnmf.engine.losses import Scales, make_loss
-from odsymnmf.engine.losses.measures import listed_errors, stored_errors
+from odsymnmf.engine.losses import Loss
+from odsymnmf.engine.losses.measures import listed_errors
 from odsymnmf.engine.losses.protocol import Pass
 from odsymnmf.engine.team import Team
-from odsymnmf.problem import Dense, Sparse, weighted_product
-from odsymnmf.problem.blocking import cleared, row_squares
-from odsymnmf.problem.closed_forms import listed_squares, pairwise_errors
+from odsymnmf.problem.blocking import row_squares
+from odsymnmf.problem.closed_forms import listed_squares, pairwise_errors, stored_errors
 
 # The members of this process by name, so that tasks can hand them their pieces.
 _MEMBERS: dict[str, "Member"] = {}
-# Rows of a full matrix that an error is computed for at a time.
-ROWS = 512
 
 
 class Fit(NamedTuple):
@@ -40,18 +37,13 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    loss, diagonal : str
-    upper : float
-    zero : Scales or None
-        What both losses are without memberships, where the loss is a mix.
+    make : callable
+        Makes what sweeps lower of the part of the problem that a member holds.
     allowed : float
         By how much rounding may seem to raise f.
     """
 
-    loss: str
-    diagonal: str
-    upper: float
-    zero: Scales | None
+    make: Callable[[Any], Loss]
     allowed: float
 
 
@@ -84,8 +76,13 @@ class Member:
         self.pieces: dict[int, Piece] = {}
         self.columns: dict[int, Piece] = {}
         self.ranges: list[int] = []
+        self.rank = 0
+        none: Array = np.empty(0, dtype=np.intp)
+        self.owners, self.own, self.items = none, none, none
+        self.place: slice | Array = slice(0)
         self.A: Any = None
         self.loss: Any = None
+        self.rounds: Any = None
         self.H: Any = None
         self.sums: Any = None
         _MEMBERS[name] = self
@@ -147,14 +144,16 @@ class Member:
         assert words is not None
         self.ranges = np.flatnonzero(words == self.rank).tolist()
         X, C = rows_together(problem, rows), columns_together(problem, columns)
-        return DocumentsPart(X, C, diagonal, words, self.rank, problem.m)
+        return DocumentsPart(X, C, diagonal, words, self.rank, problem.m, self._exchange)
+
+    def _exchange(self, parcel: Any) -> list[Any]:
+        """Give every member a parcel, and return what they give."""
+        found: list[Any] = self._guarded(lambda: self.post.exchange(parcel))
+        return found
 
     def fit_to(self, fit: Fit) -> None:
         """Learn what is to be minimised."""
-        name = "mixed" if fit.loss == "robust" else fit.loss
-        self.loss = make_loss(name, self.A, fit.upper, diagonal=fit.diagonal)
-        if fit.zero is not None:
-            self.loss.zero = fit.zero
+        self.loss = fit.make(self.A)
         self.rounds = SharedRounds(
             self.loss,
             self.team,
@@ -170,7 +169,7 @@ class Member:
 
         Given ``where``, only these rows have changed since H was last shared.
         """
-        parcels = self._guarded(lambda: self.post.exchange((rows, where)))
+        parcels = self._exchange((rows, where))
         if where is not None and self.H is not None:
             for some, places in parcels:
                 self.H[places] = some
@@ -189,14 +188,13 @@ class Member:
             self.sums = self.loss.sums(self.H)
         self.sums.load({**self.sums.state(), **sums})
 
-    def sweep(self, l1_ratio: float | None) -> Swept:
+    def sweep(self, l1_ratio: float) -> Swept:
         """Bring every row to its optimum, round by round, together with the other members."""
         return self._guarded(lambda: self._sweep(l1_ratio))
 
-    def _sweep(self, l1_ratio: float | None) -> Swept:
+    def _sweep(self, l1_ratio: float) -> Swept:
         assert self.H is not None
-        if l1_ratio is not None:
-            self.loss.l1_ratio = l1_ratio
+        self.loss.l1_ratio = l1_ratio
         before = self.rounds.refused
         found = self.rounds(self.H, self.sums)
         sums = self.sums.state() if self.rank == 0 else None
@@ -212,46 +210,18 @@ class Member:
 
     def product(self, rows: Array, whole: bool) -> Array:
         """Return the own rows of w A V; V is given as a whole, or by everybody's own rows."""
-        V = rows if whole else self.share(rows)
-        A = self.A
-        if isinstance(A, DocumentsPart):
-            parcels = self._guarded(lambda: self.post.exchange(A.word_sums(V)))
-            return A.from_words(parcels, V, self.items)
-        if isinstance(A, Dense):
-            product = np.concatenate(
-                [
-                    np.empty((0, *V.shape[1:]), V.dtype),
-                    *(
-                        cleared(A.A[some], some) @ V
-                        for tile in self.own
-                        for some in self._short(self.problem.tiles[tile])
-                    ),
-                ]
-            )
-            if A.weights.pattern is not None:
-                product += A.weights.correction[self.items] @ V
-            return product
-        return weighted_product(A, V)[self.items]
-
-    def _short(self, tile: slice) -> list[Array]:
-        return [
-            np.arange(start, min(start + ROWS, tile.stop))
-            for start in range(tile.start, tile.stop, ROWS)
-        ]
+        found: Array = self.A.own_product(self.items, rows if whole else self.share(rows))
+        return found
 
     def errors(self, H: Array | None, power: int) -> list[Array]:
         """Return what the own items add to f_p, in parts; at H as held, if none is given."""
         H = self.H if H is None else np.array(H)
         assert H is not None
         A, items, found = self.A, self.items, []
-        if isinstance(A, Sparse):
-            found += (
-                list(A.stored_squares(items, H)) if power == 2 else [stored_errors(A, items, H)]
-            )
-        elif power == 1:
-            found.append(stored_errors(A, items, H))
+        if power == 2:
+            found += A.square_parts(items, H)
         else:
-            found.append(self.pairwise(H))
+            found.append(stored_errors(A, items, H))
         if A.weights.exceptions is not None:
             found.append(listed_errors(A, items, H, power))
         else:  # others may have some

@@ -11,8 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
-from odsymnmf.problem import Dense, Similarity, Sparse
+from odsymnmf.problem import Dense, Sparse, weighted_product
+from odsymnmf.problem.blocking import cleared
+from odsymnmf.problem.closed_forms import pairwise_errors
 from odsymnmf.problem.weights import ORDINARY, Weights
+
+# Rows of a full matrix that are multiplied at a time.
+ROWS = 512
 
 
 class Problem(NamedTuple):
@@ -78,7 +83,7 @@ def digest_of(piece: Piece) -> str:
     return digest.hexdigest()
 
 
-def part_of(problem: Problem, pieces: list[Piece], diagonal: Array) -> Similarity:
+def part_of(problem: Problem, pieces: list[Piece], diagonal: Array) -> "SparsePart | DensePart":
     """Return the problem as far as it is in these pieces, in the order of the items."""
     n, weights = problem.n, ORDINARY
     if problem.unknown:  # others may have some where there are none here
@@ -87,7 +92,7 @@ def part_of(problem: Problem, pieces: list[Piece], diagonal: Array) -> Similarit
         pattern.data[:] = -1.0
         weights = Weights(1.0, pattern, np.zeros(pattern.nnz))
     if problem.sparse:
-        return Sparse(stacked(pieces, n, n, problem.dtype), diagonal, weights)
+        return SparsePart(stacked(pieces, n, n, problem.dtype), diagonal, weights)
     held: Any = HeldRows(n, n, problem.dtype, pieces)
     held.diagonal = diagonal
     return DensePart(held, weights)
@@ -149,6 +154,7 @@ class HeldRows:
     def __init__(self, n: int, m: int, dtype: Any, pieces: list[Piece]):
         self.shape, self.dtype, self.diagonal = (n, m), dtype, np.empty(0)
         self.rows = np.concatenate([np.empty((0, m), dtype), *(p.matrix for p in pieces)])
+        self.tiles = [slice(p.start, p.start + len(p.matrix)) for p in pieces]
         self.place = np.full(n, -1, dtype=np.intp)
         items = [np.arange(p.start, p.start + len(p.matrix)) for p in pieces]
         self.place[np.concatenate([np.empty(0, np.intp), *items])] = np.arange(len(self.rows))
@@ -163,8 +169,38 @@ class HeldRows:
         return self.rows[self.place[key]]
 
 
+class SparsePart(Sparse):
+    """Some rows of similarities of which most are zero."""
+
+    def own_product(self, items: Array, V: Array) -> Array:
+        """Return the rows of w A V of the items that are here."""
+        return weighted_product(self, V)[items]
+
+    def square_parts(self, items: Array, H: Array) -> list[Array]:
+        """Return what the items add to sum (A_ij - h_i . h_j)^2, in parts to be summed first."""
+        return list(self.stored_squares(items, H))
+
+
 class DensePart(Dense):
     """Some rows of similarities stored in full."""
+
+    def own_product(self, items: Array, V: Array) -> Array:
+        """Return the rows of w A V of the items that are here."""
+        held: Any = self.A
+        short = [
+            np.arange(start, min(start + ROWS, tile.stop))
+            for tile in held.tiles
+            for start in range(tile.start, tile.stop, ROWS)
+        ]
+        pieces = [cleared(held[some], some) @ V for some in short]
+        product = np.concatenate([np.empty((0, *V.shape[1:]), V.dtype), *pieces])
+        if self.weights.pattern is not None:
+            product += self.weights.correction[items] @ V
+        return product
+
+    def square_parts(self, items: Array, H: Array) -> list[Array]:
+        """Return what the items add to sum (A_ij - h_i . h_j)^2, pair by pair."""
+        return [pairwise_errors(self, items, H)]
 
     @property
     def diagonal(self) -> Array:

@@ -25,6 +25,7 @@ PLAIN = {
     "first_violation": float,
     "round": int,
     "accepted": int,
+    "spent": int,
     "converged": bool,
     "stalled": bool,
 }

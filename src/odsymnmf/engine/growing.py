@@ -4,7 +4,8 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import Loss, short_blocks
+from odsymnmf.engine.losses import Loss
+from odsymnmf.problem.blocking import short_blocks
 from odsymnmf.signals import check
 
 # The virtual diagonal of A, as a multiple of the largest similarity.
@@ -47,8 +48,11 @@ class Growth:
         self.v, self.c = self.picks.add(int(k))
         return bool(self.column.h[k] > 0)
 
-    def follow(self, only_scored: bool) -> None:
-        """Place the other items in the order of their scores, or those with a positive score."""
+    def follow(self, only_scored: bool) -> Array:
+        """Place the other items in the order of their scores, or those with a positive score.
+
+        Return them.
+        """
         A = self.loss.A
         rest = np.flatnonzero(~self.taken & (self.v > 0) if only_scored else ~self.taken)
         scores = self.v[rest] - np.einsum("il,l->i", self.B[rest], self.c)
@@ -56,6 +60,7 @@ class Growth:
         rest = rest[order[scores[order] > 0] if only_scored else order]
         for some in short_blocks(A, rest, self.B.shape[1]):
             self.loss.place(some, self.H, self.column)
+        return rest
 
 
 def grow(loss: Loss, H: Array, degrees: Array, columns: Array, picks: int) -> Array:
@@ -67,16 +72,19 @@ def grow(loss: Loss, H: Array, degrees: Array, columns: Array, picks: int) -> Ar
     return growth.column.h
 
 
-def regrow(loss: Loss, H: Array, degrees: Array, columns: Array, picks: int, avoid: Array) -> Array:
+def regrow(
+    loss: Loss, H: Array, degrees: Array, columns: Array, picks: int, avoid: Array
+) -> tuple[Array, Array]:
     """Build a column that replaces another: small, so that it costs little.
 
     The first item is none of those to ``avoid``, PATIENCE items in a row without a membership end
-    the picking, and of the others only those with a positive score follow.
+    the picking, and of the others only those with a positive score follow. Return the column, and
+    the items that were looked at for it.
     """
     growth, in_vain = Growth(loss, H, degrees, columns), 0
     for _ in range(min(loss.A.n, picks)):
         in_vain = 0 if growth.pick(avoid) else in_vain + 1
         if in_vain == PATIENCE:
             break
-    growth.follow(only_scored=True)
-    return growth.column.h
+    picked = np.flatnonzero(growth.taken)
+    return growth.column.h, np.append(picked, growth.follow(only_scored=True))

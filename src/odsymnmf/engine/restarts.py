@@ -13,6 +13,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.engine.growing import regrow
 from odsymnmf.engine.losses import Loss
+from odsymnmf.problem.blocking import row_work
 
 # How often a column is tried in a round: from the item with the most to explain, then from the
 # next best that the column built before does not hold.
@@ -28,11 +29,13 @@ SAME = 0.95
 class Trial(NamedTuple):
     """What came of rebuilding a column: the items whose rows changed, none if it was undone.
 
-    ``decrease`` is that of the objective, or if it is not positive, minus what was missing.
+    ``decrease`` is that of the objective, or if it is not positive, minus what was missing;
+    ``work`` the entries of all rows that were gone through on the way.
     """
 
     items: Array
     decrease: float
+    work: int
 
 
 NOTHING = np.empty(0, dtype=np.intp)
@@ -50,13 +53,14 @@ def order(H: Array) -> list[int]:
 
 def rebuild(loss: Loss, H: Array, sums: Any, j: int, degrees: Array, objective: float) -> Trial:
     """Try to build column j anew, from one seed after another, until the objective decreases."""
-    avoid, best = np.zeros(len(H), dtype=bool), Trial(NOTHING, -np.inf)
+    avoid, best, work = np.zeros(len(H), dtype=bool), Trial(NOTHING, -np.inf, 0), 0
     for _ in range(SEEDS):
         if avoid.all() or best.decrease > 0:
             break
         trial = _try(loss, H, sums, j, degrees, avoid, objective)
+        work += trial.work
         best = max(best, trial, key=lambda t: t.decrease)
-    return best
+    return best._replace(work=work)
 
 
 def _try(
@@ -71,11 +75,12 @@ def _try(
     columns = sums.column_sums(H)
     H[:, j], columns[j] = 0, 0
     picks = max(PICKS, 2 * H.shape[1] - 2)
-    H[:, j] = regrow(loss, H, degrees, columns, picks, avoid)
+    H[:, j], placed = regrow(loss, H, degrees, columns, picks, avoid)
+    work = row_work(loss.A, placed)
     new = H[:, j] > 0
     avoid |= new
     if np.array_equal(old, H[:, j]):
-        return Trial(NOTHING, 0.0)
+        return Trial(NOTHING, 0.0, work)
     items = np.flatnonzero((old > 0) | new)
     rows = H[items]
     rows[:, j] = old[items]
@@ -84,21 +89,20 @@ def _try(
     new_worth = loss.worth(H, j, items)
     size = objective + worth.size + new_worth.size
     rounding = float(np.finfo(H.dtype).eps) ** 0.75 * size
-    decrease = new_worth.value - worth.value + _sweep(loss, H, sums, items, rounding)
+    steps = _sweep(loss, H, sums, items, rounding)
+    decrease = new_worth.value - worth.value + sum(steps)
+    work += len(steps) * row_work(loss.A, items)
     # No loss can fall below zero: what claims to, is rounding that got out of hand.
     if rounding < decrease <= objective + rounding:
-        return Trial(items, decrease)
+        return Trial(items, decrease, work)
     H[items] = rows
     sums.restore(saved)
-    return Trial(NOTHING, min(decrease, 0.0))
+    return Trial(NOTHING, min(decrease, 0.0), work)
 
 
-def _sweep(loss: Loss, H: Array, sums: Any, items: Array, rounding: float) -> float:
-    """Sweep the items a few times, as long as it helps; return the decrease."""
-    decrease = 0.0
-    for _ in range(SWEEPS):
-        step = loss.sweep(H, sums, items).decrease
-        decrease += step
-        if step <= rounding:
-            break
-    return decrease
+def _sweep(loss: Loss, H: Array, sums: Any, items: Array, rounding: float) -> list[float]:
+    """Sweep the items a few times, as long as it helps; return the decreases."""
+    steps: list[float] = []
+    while len(steps) < SWEEPS and (not steps or steps[-1] > rounding):
+        steps.append(loss.sweep(H, sums, items).decrease)
+    return steps

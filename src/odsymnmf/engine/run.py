@@ -16,6 +16,7 @@ from odsymnmf.engine.losses import Loss, Step
 from odsymnmf.engine.restarts import order, rebuild
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.problem import degrees
+from odsymnmf.problem.blocking import row_work
 from odsymnmf.signals import held
 
 Status = Literal["converged", "max_iter", "stopped", "interrupted"]
@@ -23,6 +24,9 @@ Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 # A sweep that lowers the objective by a smaller fraction leaves the word to restarts: l1 may creep
 # for hundreds of sweeps around a column that is out of place.
 STALL = 1e-2
+# All restarts of a run take at most as much work as so many sweeps, for each round there may be.
+# Graphs take up to ten in a round; documents with about as many clusters as items took 270.
+ALLOWANCE = 50
 # What the objective may differ by from what the decreases add up to: more is not rounding.
 DRIFT = 1e-6
 # Multiply-adds of an objective that is worth waiting for after Ctrl-C.
@@ -74,6 +78,8 @@ class State:
         how many restarts were accepted before it.
     below : ndarray
         A column j is tried only while the objective is below below[j].
+    spent : int
+        The work of all restarts: entries in the rows that they went through.
     objective : float or None
         f(H), once somebody has asked for it.
     audits : list of (int, float)
@@ -91,6 +97,7 @@ class State:
     queue: list[int] | None = None
     accepted: int = 0
     below: Array = field(default_factory=lambda: np.empty(0))
+    spent: int = 0
     objective: float | None = None
     converged: bool = False
     stalled: bool = False
@@ -169,10 +176,18 @@ class Run:
         if state.n_iter > 0:
             with held():
                 self.loss.tidy(state.complete)
-        long = state.H.shape[1] * (self.loss.A.stored or self.loss.A.n**2 // 2) > LONG
-        known = state.objective if at_once and long else None
-        self.history = self._history(self._objective_at(state.complete) if known is None else known)
-        self.mix = self.loss.mix(state.complete)
+        hurry = at_once and self._long()
+        self.history = self._history(self._known() if hurry else self._objective_at(state.complete))
+        self.mix = self.loss.mix(None if hurry else state.complete)
+
+    def _long(self) -> bool:
+        """Tell whether the objective takes so long that who pressed Ctrl-C should not wait."""
+        A = self.loss.A
+        return self.state.H.shape[1] * (A.stored or A.n**2 // 2) > LONG
+
+    def _known(self) -> float:
+        """Return the objective after the last complete step if it is known, else NaN."""
+        return np.nan if self.state.objective is None else self.state.objective
 
     def _history(self, end: float) -> Array:
         """Return the objective at the start and after every step, given that at the end.
@@ -259,18 +274,21 @@ class Run:
         """Try the next column of the round.
 
         A column that could not be rebuilt without a loss is tried again when the objective has
-        decreased by as much: until then, too little has changed around it.
+        decreased by as much: until then, too little has changed around it. When the allowance is
+        spent, no column is tried any more.
         """
         state = self.state
         assert state.queue is not None
-        if not state.queue:
+        spent = state.spent >= self._allowance
+        if spent or not state.queue:
             state.queue, state.stalled = None, False
-            if len(state.restarts) == state.accepted:
-                state.round = self.rounds  # nothing moved: this round was the last
+            if spent or len(state.restarts) == state.accepted:
+                state.round = self.rounds  # or nothing moved: this round was the last
             return True
         j = state.queue.pop(0)
         if self.objective < state.below[j]:
             trial = rebuild(self.loss, state.H, self._sums, j, self._degrees, self.objective)
+            state.spent += trial.work
             if trial.decrease > 0:
                 self._accept(trial.items, trial.decrease)
                 state.below[j] = np.inf
@@ -287,6 +305,11 @@ class Run:
             self._record(decrease)
             state.restarts.append(len(state.decreases))
             state.converged = False
+
+    @cached_property
+    def _allowance(self) -> int:
+        A = self.loss.A
+        return self.rounds * ALLOWANCE * row_work(A, np.arange(A.n))
 
     @cached_property
     def _degrees(self) -> Array:

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from odsymnmf.arrays import Array
 from odsymnmf.engine.growing import grow
-from odsymnmf.engine.losses import Loss, make_loss
+from odsymnmf.engine.losses import Loss, another_loss
 from odsymnmf.engine.run import Run
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.problem import Similarity, degrees, explained, weighted_product
@@ -66,6 +66,8 @@ def spectral(loss: Loss, r: int, rng: RandomSource) -> Array:
     """
     A = loss.A
     H = rotated(A, leading_eigenvectors(A, min(r, A.n)))
+    if H.shape[1] == r:
+        return H
     extra = rng.uniform(size=(A.n, r - H.shape[1])) * H.max(initial=0.0)
     return fitted(A, np.hstack([H, extra]).astype(A.dtype))
 
@@ -171,12 +173,7 @@ def _fit_of(name: str) -> Callable[[Loss, int, RandomSource], Array]:
     """Return the start that is another loss's fit from the greedy start."""
 
     def start(loss: Loss, r: int, rng: RandomSource) -> Array:
-        if loss.name == name:
-            raise ValueError(
-                f"init={name!r} starts from the fit of that loss, but loss={name!r} is what is to "
-                'be fitted; use init="greedy".'
-            )
-        other = make_loss(name, loss.A, loss.upper)
+        other = another_loss(name, loss)
         run = Run(other, greedy(other, r))
         H = run.complete()
         if run.status == "interrupted":  # half a start is none

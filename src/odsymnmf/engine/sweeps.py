@@ -21,7 +21,7 @@ from odsymnmf.engine.team import Team
 from odsymnmf.problem.rounds import Moves, Round, rounds
 
 # A rise of f by less than this share of f(0) is rounding.
-ROUNDING = 2.0**-50
+NO_RISE = 2.0**-50
 
 
 class Rounds:
@@ -43,7 +43,7 @@ class Rounds:
     def _allowed(self) -> float:
         """By how much rounding may seem to raise f; asked for only where f seems to rise."""
         nothing = np.zeros((self.loss.A.n, 1), dtype=self.loss.A.dtype)
-        return ROUNDING * self.loss.objective(nothing)
+        return NO_RISE * self.loss.objective(nothing)
 
     def __call__(self, H: Array, sums: Any) -> Pass:
         """Bring every row to its optimum, round by round, and the sums with them."""

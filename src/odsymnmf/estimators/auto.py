@@ -8,7 +8,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.choose import n_clusters
-from odsymnmf.engine.losses import only_squares
+from odsymnmf.engine.losses import Scales
 from odsymnmf.engine.many.choice import STARTS, sparse_is_chosen
 from odsymnmf.options import whole_number
 from odsymnmf.problem import Outline, Similarity
@@ -63,12 +63,26 @@ def number_of_clusters(estimator: Any, A: Similarity) -> int:
     return int(estimator.choice_.n_clusters)
 
 
-def hint(A: Similarity, seen: Outline, loss: str, labels: Array) -> dict[str, str]:
+def without_cluster(seen: Outline | None, labels: Array) -> dict[str, str]:
+    """Return why items are left without a cluster, under "unassigned", or nothing."""
+    rest = labels < 0
+    total = int(rest.sum())
+    if total == 0 or seen is None:
+        return {}
+    alone = int((seen.degrees[rest] == 0).sum())
+    reasons = [
+        f"{alone} similar to no other item" if alone else "",
+        f"{total - alone} whose similarities no cluster explains" if total > alone else "",
+    ]
+    return {"unassigned": ", ".join(filter(None, reasons))}
+
+
+def hint(A: Similarity, seen: Outline, scales: Scales, labels: Array) -> dict[str, str]:
     """Return what the user may want to try instead, under "hint", or nothing.
 
     Absolute errors are at their best where A is binary and clusters are nearly complete.
     """
-    if not only_squares(loss) or not seen.binary or seen.filled == 1.0:
+    if scales.l1 > 0 or not seen.binary or seen.filled == 1.0:
         return {}
     held = np.flatnonzero(labels >= 0)
     Z = sparse.csr_array((np.ones(len(held)), (held, labels[held])), (A.n, int(labels.max()) + 1))

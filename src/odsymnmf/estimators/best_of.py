@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from math import isnan
 from typing import Any
 
 from odsymnmf.blas import one_thread
@@ -80,7 +81,8 @@ def best_of(
                 interrupted = True
                 if all(f is None for f in found):  # before the first sweep of a start
                     raise
-    best = min((f for f in found if f is not None), key=lambda f: f.objective)
+    # Where Ctrl-C came before it was known, the objective is NaN.
+    best = min((f for f in found if f is not None), key=lambda f: (isnan(f.objective), f.objective))
     if interrupted:
         warn_interrupted(best.n_iter, stacklevel=4)
     elif best.status == "max_iter" and model.max_iter > 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from odsymnmf import distributed
 from odsymnmf.defaults import Scaling, Settings, decide, scaling
+from odsymnmf.engine.losses import loss_class
 from odsymnmf.estimators.affinity import Affinities
 from odsymnmf.estimators.best_of import best_of
 from odsymnmf.observers import Starts
@@ -31,7 +32,7 @@ def fit_elsewhere(model: Any, client: Any, X: Any, weights: Any) -> None:
         decide,
         A,
         r,
-        loss=model.loss,
+        loss=loss_class(model.loss, model._diagonal, model.l1_ratio),
         normalize=model.normalize,
         upper=model.upper,
         init=model.init,
@@ -39,7 +40,7 @@ def fit_elsewhere(model: Any, client: Any, X: Any, weights: Any) -> None:
     found, scale = _normalized(A, r, settings)
     if isinstance(model.init, str) and model.init == "auto":
         found = replace(found, init="spectral")
-    found = replace(found, settled=False)
+    found = replace(found, settled=None)
     model.settings_ = found.as_dict()
     model._affinities = Affinities.of_elsewhere(model, scale)
     model.n_features_in_ = A.n_features or A.n

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from odsymnmf.arrays import blocks
-from odsymnmf.engine.new_items import solve_rows
+from odsymnmf.engine.losses.new_items import solve_rows
 from odsymnmf.estimators.scoring import foretold
 from odsymnmf.inputs import called
 from odsymnmf.memberships import Rule, labels, overlapping_sets

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.how import LossName, Memberships
-from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.losses import loss_class, make_loss
 from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
-from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters
+from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters, without_cluster
 from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
 from odsymnmf.estimators.named import NamedItems
@@ -100,7 +100,7 @@ class ODSymNMF(
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with
         d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
-        their mean), and settles the labels of a graph. None clusters A itself, as the paper does.
+        their mean), and settles labels, see ``labels_``. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
         Weight of the pairs that a sparse A does not store; with less than 1, fewer items of a
         sparse graph stay unassigned.
@@ -131,8 +131,9 @@ class ODSymNMF(
         H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
         The cluster with the largest membership; -1 for an item that belongs to none. With
-        ``normalize="auto"``, for a graph (at most half of the pairs linked, none below zero), these
-        are then settled: `odsymnmf.memberships.settled_labels`.
+        ``normalize="auto"``, those of graphs (at most half of the pairs linked, none below zero),
+        of documents and of similarities of both signs are then settled:
+        `odsymnmf.memberships.settled_labels`.
     n_clusters_ : int
         Number of clusters.
     n_unassigned_ : int
@@ -141,7 +142,8 @@ class ODSymNMF(
         neighbours.
     settings_ : dict
         The kind of input, and the values chosen for "auto": normalize and its regularization,
-        upper, init, how labels are read; in some cases a hint.
+        upper, init, how labels are read; where items are left without a cluster, why; in some
+        cases a hint.
     choice_ : NumberOfClusters
         How ``n_clusters`` was chosen, unless it was a number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
@@ -293,7 +295,7 @@ class ODSymNMF(
         settings = decide(
             raw,
             r,
-            loss=self.loss,
+            loss=loss_class(self.loss, self._diagonal, self.l1_ratio),
             normalize=self.normalize,
             upper=self.upper,
             init=self.init,
@@ -316,7 +318,8 @@ class ODSymNMF(
         for name, value in reconstruct(best.H).items():
             setattr(self, name, value)
         if not kept_sparse:
-            self.settings_ |= hint(raw, seen, self.loss, self.labels_)
+            self.settings_ |= hint(raw, seen, best.scales, self.labels_)
+        self.settings_ |= without_cluster(seen, self.labels_)
         self._affinities.forget()
         self.similarity_ = A
         self.objective_ = best.objective
@@ -441,7 +444,8 @@ class ODSymNMF(
         """Return the fitted attributes that follow from H."""
         H = H[:, canonical_order(H)]
         H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
-        found = settled_labels(H, raw) if settings.settled else labels(H)
+        how = settings.settled
+        found = labels(H) if how is None else settled_labels(H, raw, rule=how)
         return {
             "membership_": H,
             "labels_": found,

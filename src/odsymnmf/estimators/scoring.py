@@ -7,7 +7,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses import Scales, pair_losses
-from odsymnmf.engine.new_items import solve_rows
+from odsymnmf.engine.losses.new_items import solve_rows
 from odsymnmf.problem import blocking
 from odsymnmf.signals import held
 

@@ -57,7 +57,7 @@ class SymNMF(ODSymNMF):
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with
         d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
-        their mean), and settles the labels of a graph. None clusters A itself, as the paper does.
+        their mean), and settles labels, see ``labels_``. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
         Weight of the pairs that a sparse A does not store; with less than 1, fewer items of a
         sparse graph stay unassigned.
@@ -88,8 +88,9 @@ class SymNMF(ODSymNMF):
         H. The column with the largest total comes first.
     labels_ : ndarray of shape (n_samples,)
         The cluster with the largest membership; -1 for an item that belongs to none. With
-        ``normalize="auto"``, for a graph (at most half of the pairs linked, none below zero), these
-        are then settled: `odsymnmf.memberships.settled_labels`.
+        ``normalize="auto"``, those of graphs (at most half of the pairs linked, none below zero),
+        of documents and of similarities of both signs are then settled:
+        `odsymnmf.memberships.settled_labels`.
     n_clusters_ : int
         Number of clusters.
     n_unassigned_ : int

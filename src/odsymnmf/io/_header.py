@@ -59,13 +59,13 @@ def left_out(top: list[str], used: set[int | None]) -> list[str]:
 
 def direction(sheet: Sheet, column: int) -> str | None:
     """Return whether the edges are directed or undirected; None if the column says neither."""
-    frame = sheet.frame(1, "category", [column], low_memory=False)[column]
-    kinds = [str(kind).strip().lower() for kind in frame.cat.categories]
+    (codes,), names, _ = sheet.read(1, [column], [])
+    kinds = [kind.strip().lower() for kind in names]
     found = {"directed", "undirected"} & {*kinds}
     if len(found) == 2:
         problem = "some edges are Directed and some Undirected"
         remedy = "write an undirected edge as two directed ones, one in each direction"
-        is_other = np.array([kind == "undirected" for kind in kinds])[frame.cat.codes.to_numpy()]
+        is_other = np.array([kind == "undirected" for kind in kinds])[codes]
         raise sheet.error(1 + int(is_other.argmax()), problem, remedy)
     return next(iter(found), None)
 

@@ -53,6 +53,7 @@ def _table(path: Path, data: bytes) -> tuple[Any, list[str]]:
         refuse_promise(path, rows, len(top), UNPACK_RATIO * len(data))
         batches = []
         for batch in file.iter_batches(ROWS, columns=top, use_threads=False):
+            batch.validate(full=True)  # texts that are UTF-8, places that exist
             batches.append(batch)
             if sum(map(len, batches)) > rows or sum(b.nbytes for b in batches) > 2**31:
                 raise pyarrow.ArrowInvalid("more rows than it announces")

@@ -35,16 +35,17 @@ FORMATS = (
     "pajek",
     "cluto",
 )
-# How a file begins that can be nothing else.
+# How a file begins that can be nothing else. Nothing is taken back (*+): blanks and comments may be
+# millions, and to remember where each began takes a hundred times their size.
 SIGNATURES = {
     rb"\x93NUMPY": "npy",
     rb"PK[\x03\x05]": "npz",
     rb"(\xef\xbb\xbf)?%%MatrixMarket": "mtx",
     rb"PAR1": "parquet",
-    rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>|<!--.*?-->|\s)*<gexf": "gexf",
-    rb"(\xef\xbb\xbf)?\s*<(\?xml|!|graphml)": "graphml",
-    rb"(?i)(\xef\xbb\xbf)?([ \t]*(%[^\n]*)?\n){0,99}\s*\*(vertices|network)\b": "pajek",
-    rb"(\xef\xbb\xbf)?(\s*(Creator|Version|Comment|#)[^\n]*\n)*\s*graph\s*\[": "gml",
+    rb"(\xef\xbb\xbf)?(<\?xml[^>]*+>|<!--.*?-->|\s)*+<gexf": "gexf",
+    rb"(\xef\xbb\xbf)?\s*+<(\?xml|!|graphml)": "graphml",
+    rb"(?i)(\xef\xbb\xbf)?([ \t]*+(%[^\n]*+)?\n){0,99}+\s*+\*(vertices|network)\b": "pajek",
+    rb"(\xef\xbb\xbf)?(\s*+(Creator|Version|Comment|#)[^\n]*+\n)*+\s*+graph\s*+\[": "gml",
 }
 NO_FEATURES = Remedy("leave features out", "leave the affinity out")
 ENDINGS = {
@@ -113,10 +114,12 @@ def read(
     InputError
         If the file cannot be read; the message says where and why, and what to do about it.
 
-    Notes ----- An edge list in which every pair occurs once is undirected, and so is one in which
-    every pair occurs in both directions with equal weights. Any other is directed, as is one with a
-    column "type" that says Directed, and refused without ``symmetrize``. Edges given more than once
-    are summed. Self-loops and the diagonal are left out. If all ids are integers, they must not be
+    Notes
+    -----
+    An edge list in which every pair occurs once is undirected, and so is one in which every pair
+    occurs in both directions with equal weights. Any other is directed, as is one with a column
+    "type" that says Directed, and refused without ``symmetrize``. Edges given more than once are
+    summed. Self-loops and the diagonal are left out. If all ids are integers, they must not be
     negative, and items are sorted by id; names keep the order in which they appear. Lines that
     begin with # or % are comments; an edge may end with a dictionary of data, as networkx writes
     it, in which only the weight is read. A cell of a table of similarities that is empty (or NA),

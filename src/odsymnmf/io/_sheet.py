@@ -23,9 +23,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.io import _arrow, _rows
 from odsymnmf.io._items import InputError, Remedy, bad, number, quoted
 from odsymnmf.io._signs import (
-    are_exact,
     has_comments,
-    has_long_numbers,
     has_padded_numbers,
     quotes_are_around,
     without_comments,
@@ -121,38 +119,44 @@ class Sheet:
 
     # --- pandas ------------------------------------------------------------------------------
 
-    def frame(self, first: int, dtype: Any, columns: list[int], **how: Any) -> Any:
+    def _frame(self, first: int, dtype: Any, columns: list[int], **how: Any) -> Any:
         """Return pandas' reading of some columns, from row ``first`` (0 or 1) on."""
         pandas = import_pandas(self.path)
-        body = self._regular
-        start = body.find(b"\n") + 1 if first else 0
-        if start == len(body):
+        start = self._start(first)
+        if start == len(self._regular):
             return pandas.DataFrame({k: [] for k in columns})
-        if body.count(b'"', 0, start) % 2 and self.lines is None:
-            raise DoubtError  # the first row goes over several lines
-        stream = io.BytesIO(body)
+        stream = io.BytesIO(self._regular)
         stream.seek(start)
-        how = {"na_filter": False} | how
         if self.lines is None:
             how["skipinitialspace"] = True
         else:
             how |= {"quoting": csv.QUOTE_NONE, "skip_blank_lines": False}
+        if not _is_exact(pandas):
+            how["float_precision"] = "round_trip"
         try:
-            frame = pandas.read_csv(
-                stream,
-                sep=self.delimiter.decode() if self.delimiter else r"\s+",
-                header=None,
-                names=range(self.width),
-                usecols=columns,
-                dtype=dtype,
-                engine="c",
-                **how,
-            )
-        except (ValueError, OverflowError) as error:  # a ParserError is a ValueError
+            with np.errstate(invalid="raise"):  # a number too large for the type that was asked for
+                frame = pandas.read_csv(
+                    stream,
+                    sep=self.delimiter.decode() if self.delimiter else r"\s+",
+                    header=None,
+                    names=range(self.width),
+                    usecols=columns,
+                    dtype=dtype,
+                    engine="c",
+                    **how,
+                )
+        except (ValueError, ArithmeticError) as error:  # a ParserError is a ValueError
             raise DoubtError from error
         if not isinstance(frame.index, pandas.RangeIndex):
             raise DoubtError  # all lines are longer than the first
         return frame
+
+    def _start(self, first: int) -> int:
+        """Return where row ``first`` (0 or 1) begins."""
+        start = self._regular.find(b"\n") + 1 if first else 0
+        if self._regular.count(b'"', 0, start) % 2 and self.lines is None:
+            raise DoubtError  # the first row goes over several lines
+        return start
 
     @cached_property
     def _regular(self) -> bytes:
@@ -167,57 +171,49 @@ class Sheet:
     def read(
         self,
         first: int,
-        texts: dict[int, Any],
+        texts: list[int],
         numbers: list[int],
         *,
+        ids: bool = False,
         may_miss: bool = False,
         remedy: str | Remedy = GIVE,
-    ) -> tuple[dict[int, Any], Array]:
-        """Return some columns as they are, and others as floats, in one pass.
+    ) -> tuple[list[Array], list[str], Array]:
+        """Read all in one pass; return columns of texts, their names, and the numbers as floats.
 
-        A cell that is empty or says NA is NaN if it ``may_miss``.
+        A column of texts holds indices of names, or integers if they are ``ids``. A cell of
+        ``numbers`` that is empty or says NA is NaN if it ``may_miss``.
         """
         try:
-            return self._quick(first, texts, numbers, (MISSING if may_miss else []) + NANS)
+            return self._quick(first, texts, numbers, (MISSING if may_miss else []) + NANS, ids)
         except DoubtError:
             if self.lines is None or not numbers:
                 raise
-        frame = self.frame(first, texts, [*texts])
+        found, names, _ = self._quick(first, texts, [], [], ids)
         values = array("d")
         for row, line in islice(self.rows(), first, None):
             values.extend(self._float(row[j], line, may_miss, remedy) for j in numbers)
-        return {j: frame[j] for j in texts}, np.array(values).reshape(-1, len(numbers))
+        return found, names, np.array(values).reshape(-1, len(numbers))
 
     def _quick(
-        self, first: int, texts: dict[int, Any], numbers: list[int], missing: list[str]
-    ) -> tuple[dict[int, Any], Array]:
+        self, first: int, texts: list[int], numbers: list[int], missing: list[str], ids: bool
+    ) -> tuple[list[Array], list[str], Array]:
         if self.lines is None:
-            body = self._regular
-            start = body.find(b"\n") + 1 if first else 0
-            found = None
-            if not body.count(b'"', 0, start) % 2:
-                rows = body[start:] if start else body
-                found = _arrow.columns(rows, self.delimiter, self.width, texts, numbers, missing)
-            if found is not None:
-                return found
-        # From 3.1 on, pandas would make numbers of categories such as 07.
-        new = _is_new(import_pandas(self.path))
-        plain = dict.fromkeys(texts, "str") if new else texts
-        dtype = {j: plain[j] if kind == "category" else kind for j, kind in texts.items()}
-        dtype |= dict.fromkeys(numbers, np.float64)
-        how: dict[str, Any] = {"low_memory": "category" not in texts.values()}
+            where = (self._regular, self._start(first), self.delimiter, self.width)
+            quick = _arrow.columns(*where, texts, numbers, missing, ids=ids)
+            if quick is not None:
+                return quick
+        dtype = dict.fromkeys(texts, np.int64 if ids else "str") | dict.fromkeys(numbers, float)
+        how: dict[str, Any] = {"na_filter": False}
         if numbers:
-            values_missing = dict.fromkeys(numbers, missing)
-            how |= {"na_filter": True, "keep_default_na": False, "na_values": values_missing}
-        for precision in _precisions(new, not numbers or has_long_numbers(self._regular)):
-            frame = self.frame(first, dtype, [*texts, *numbers], **precision, **how)
-            columns = {j: frame.pop(j).astype(kind) for j, kind in texts.items()}
-            values = frame.to_numpy(dtype=np.float64)
-            if precision or are_exact(values):
-                break
+            how = {"keep_default_na": False, "na_values": dict.fromkeys(numbers, missing)}
+        frame = self._frame(first, dtype, [*texts, *numbers], **how)
+        values = frame[numbers].to_numpy(dtype=np.float64)
         values = values if values.flags.writeable else values.copy()
         self._check_numbers(first, numbers, values)
-        return columns, values
+        if ids:
+            return [frame[j].to_numpy() for j in texts], [], values
+        codes, names = import_pandas(self.path).factorize(frame[texts].to_numpy().T.ravel())
+        return [*codes.reshape(len(texts), -1)], names.tolist(), values
 
     # --- names -------------------------------------------------------------------------------
 
@@ -228,46 +224,38 @@ class Sheet:
 
         Returns the numbers, the names, and the columns ``weight``.
         """
-        columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
-        index: dict[str, int] = {}
-        parts: list[tuple[Array, Array]] = []
-        before: Any = None
-        for series in columns.values():
-            codes, categories = series.cat.codes.to_numpy(), series.cat.categories
-            if before is not None and categories is before:  # looked at already
-                numbers = parts[-1][1]
-            else:
-                texts = self._bare(first, series)
-                numbers = np.array([index.setdefault(text, len(index)) for text in texts])
-            before = categories
-            parts.append((codes, numbers))
-        at = np.full(len(index), np.iinfo(np.int64).max)
-        for k, (codes, numbers) in enumerate(parts):
+        columns, names, weights = self.read(first, ends, weight)
+        columns, names = self._bare(first, columns, names)
+        width = len(columns)
+        at = np.full(len(names), LARGEST_ID)
+        for k, codes in enumerate(columns):
             # A name may occur in another column only. Backwards, because the last write is kept.
-            row = np.full(len(numbers), LARGEST_ID)
-            row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-            np.minimum.at(at, numbers, row * len(parts) + k)
+            here = np.full(len(names), LARGEST_ID)
+            here[codes[::-1]] = np.arange(width * len(codes) - width + k, -1, -width)
+            np.minimum(at, here, out=at)
         order = np.argsort(at)
-        rank = np.empty(len(index), dtype=np.int32)
-        rank[order] = np.arange(len(index))
-        names = list(index)
-        found = [rank[numbers][codes] for codes, numbers in parts]
-        return found, [names[k] for k in order.tolist()], weights
+        rank = np.empty(len(names), dtype=np.int32)
+        rank[order] = np.arange(len(names))
+        return [rank[codes] for codes in columns], [names[k] for k in order.tolist()], weights
 
-    def _bare(self, first: int, series: Any) -> list[str]:
-        """Return the distinct names of a column without spaces around them, if all are valid."""
-        names = list(series.cat.categories)
-        if min(map(len, names), default=1) < 1 or max(map(len, names), default=1) > LONGEST_NAME:
-            self._refuse_names(first, names, series.cat.codes.to_numpy())
-        if self.lines is not None:
-            return names
+    def _bare(
+        self, first: int, columns: list[Array], names: list[str]
+    ) -> tuple[list[Array], list[str]]:
+        """Take away spaces around names, if all are valid; some may then be the same."""
+        lengths = [*map(len, names)]
+        if min(lengths, default=1) < 1 or max(lengths, default=1) > LONGEST_NAME:
+            self._refuse_names(first, columns, names)
         joined = "\n".join(["", *names, ""]).replace("\t", " ")
         # Each search is for one fixed text, because a pattern would take many times as long.
-        if "\n " in joined or " \n" in joined or joined.count("\n") > len(names) + 1:
-            names = self._stripped(names)
-            if not all(names):
-                raise DoubtError
-        return names
+        is_bare = "\n " not in joined and " \n" not in joined
+        if self.lines is not None or (is_bare and joined.count("\n") == len(names) + 1):
+            return columns, names
+        names = self._stripped(names)
+        if not all(names):
+            raise DoubtError
+        index = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        place = np.array([index[name] for name in names], dtype=np.int32)
+        return [place[codes] for codes in columns], [*index]
 
     def _stripped(self, names: list[str]) -> list[str]:
         """Take away blanks around names; in quotes they would belong to them."""
@@ -276,14 +264,13 @@ class Sheet:
             raise DoubtError
         return [name.replace("\n", " ") for name in bare]
 
-    def _refuse_names(self, first: int, names: list[str], codes: Array) -> None:
+    def _refuse_names(self, first: int, columns: list[Array], names: list[str]) -> None:
         if self.lines is None:
             raise DoubtError
-        for k, name in enumerate(names):
-            if not 0 < len(name) <= LONGEST_NAME:
-                problem = f"{'a huge name' if name else 'no name'} where one is needed"
-                row = first + int((codes == k).argmax())
-                raise self.error(row, problem, "fill it in or drop the line")
+        k = next(k for k, name in enumerate(names) if not 0 < len(name) <= LONGEST_NAME)
+        row = first + min(int((codes == k).argmax()) for codes in columns if k in codes)
+        problem = f"{'a huge name' if names[k] else 'no name'} where one is needed"
+        raise self.error(row, problem, "fill it in or drop the line")
 
     def integers(
         self, first: int, ends: list[int], weight: list[int]
@@ -294,10 +281,9 @@ class Sheet:
         try:
             if has_padded_numbers(self._regular, self.delimiter):
                 return self._slow_integers(first, ends, weight)
-            columns, weights = self.read(first, dict.fromkeys(ends, np.int64), weight)
+            values, _, weights = self.read(first, ends, weight, ids=True)
         except DoubtError:
             return None
-        values = [series.to_numpy() for series in columns.values()]
         fits = all(
             part.min(initial=0) > -LARGEST_ID and part.max(initial=0) < LARGEST_ID
             for part in values
@@ -308,14 +294,12 @@ class Sheet:
         self, first: int, ends: list[int], weight: list[int]
     ) -> tuple[list[Array], Array] | None:
         """A number that begins with 0 stands somewhere; perhaps it is a weight."""
-        columns, weights = self.read(first, dict.fromkeys(ends, "category"), weight)
-        values = []
-        for series in columns.values():
-            texts = [text.strip(_rows.BLANKS) for text in series.cat.categories]
-            if not all(INTEGER.fullmatch(text) for text in texts):
-                return None
-            values.append(np.array([int(t) for t in texts])[series.cat.codes.to_numpy()])
-        return values, weights
+        columns, names, weights = self.read(first, ends, weight)
+        texts = [text.strip(_rows.BLANKS) for text in names]
+        if not all(INTEGER.fullmatch(text) for text in texts):
+            return None
+        ids = np.array([int(text) for text in texts], dtype=np.int64)
+        return [ids[codes] for codes in columns], weights
 
     # --- numbers -----------------------------------------------------------------------------
 
@@ -323,8 +307,8 @@ class Sheet:
         self, first: int, columns: list[int], text: int, **how: Any
     ) -> tuple[Array, list[str]]:
         """Return columns as floats, and the column ``text`` as text; ``how`` as in `read`."""
-        found, values = self.read(first, {text: object}, columns, **how)
-        texts = found[text].tolist()
+        (codes,), names, values = self.read(first, [text], columns, **how)
+        texts = [names[k] for k in codes.tolist()]
         return values, texts if self.lines is not None else self._stripped(texts)
 
     def _check_numbers(self, first: int, columns: list[int], values: Array) -> None:
@@ -389,17 +373,6 @@ def import_pandas(path: Path) -> Any:
     return pandas
 
 
-def _precisions(new: bool, exactly: bool) -> list[dict[str, str]]:
-    """Return how pandas is to read numbers: quickly, and if that was not exact, exactly.
-
-    From 3.1 on pandas reads them exactly by default, and warns of the option.
-    """
-    if new:
-        return [{}]
-    exact = {"float_precision": "round_trip"}
-    return [exact] if exactly else [{}, exact]
-
-
-def _is_new(pandas: Any) -> bool:
-    """Whether pandas is of version 3.1 or newer."""
+def _is_exact(pandas: Any) -> bool:
+    """Whether pandas reads numbers to the last bit by default (and warns of the option)."""
     return tuple(int(part) for part in pandas.__version__.split(".")[:2]) >= (3, 1)

@@ -1,4 +1,4 @@
-"""What pandas would pass over without a word: signs of it in the bytes of a text, and in values."""
+"""What pandas would pass over without a word: signs of it in the bytes of a text."""
 
 import io
 import re
@@ -10,15 +10,9 @@ from odsymnmf.arrays import Array
 
 # Bytes that are looked at together: few enough for the cache.
 BLOCK = 2**17
-# Rows of numbers that are looked at together.
-ROWS = 2**12
 # Possessive, so that millions of comments take no memory.
 FIRST_COMMENT = re.compile(rb"\n[ \t]*[#%]")
 COMMENT = re.compile(rb"(?:\n[ \t]*+[#%][^\n]*+)++")
-# A decimal of up to this many characters, in this range, pandas reads to the last bit by default:
-# its digits and its power of ten are exact, so that one division rounds once.
-SHORT = 15
-EXACT = (1e-7, 1e22)
 
 
 def has_comments(body: bytes) -> bool:
@@ -64,28 +58,7 @@ def has_padded_numbers(body: bytes, delimiter: bytes | None) -> bool:
     return body[:1] in (b"0", b"+") and body[1:2].isdigit()
 
 
-def has_long_numbers(body: bytes) -> bool:
-    """Whether more than `SHORT` digits or points follow each other."""
-    for text in _blocks(body, SHORT):
-        run = ((text - np.uint8(ord("0"))) < 10) | (text == ord("."))
-        for step in (1, 2, 4, 8):
-            run = run[:-step] & run[step:]
-        if run.any():
-            return True
-    return False
-
-
-def _blocks(body: bytes, overlap: int = 2) -> Iterator[Array]:
+def _blocks(body: bytes) -> Iterator[Array]:
     text = np.frombuffer(body, dtype=np.uint8)
     for start in range(0, len(text), BLOCK):
-        yield text[start : start + BLOCK + overlap]
-
-
-def are_exact(values: Array) -> bool:
-    """Whether all values are in the range that pandas reads to the last bit."""
-    for start in range(0, len(values), ROWS):
-        sizes = abs(values[start : start + ROWS])
-        odd = ((sizes < EXACT[0]) & (sizes > 0)) | ((sizes > EXACT[1]) & (sizes < np.inf))
-        if odd.any():
-            return False
-    return True
+        yield text[start : start + BLOCK + 2]

@@ -5,43 +5,15 @@ most of the library does without it.
 """
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import Any
 
 from odsymnmf.signals import held
 
-if TYPE_CHECKING:
-    from odsymnmf.kernels import (
-        checks,
-        greedy,
-        l1,
-        l2,
-        mixed,
-        pairs,
-        rounds,
-        sources,
-        symnmf,
-        weighted_median,
-        weights,
-    )
 
-__all__ = [
-    "checks",
-    "greedy",
-    "l1",
-    "l2",
-    "mixed",
-    "pairs",
-    "rounds",
-    "sources",
-    "symnmf",
-    "weighted_median",
-    "weights",
-]
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    home = f"{__name__}.{name}"
     with held():  # Ctrl-C here would leave half of Numba imported, or be swallowed by it
-        return import_module(f"{__name__}.{name}")
+        if name.startswith("_") or find_spec(home) is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module(home)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part, summing
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TIE
 from odsymnmf.kernels.sources import add_rows
@@ -66,28 +67,15 @@ class Room(NamedTuple):
 def workspace(rows: Rows, weighted: bool, r: int) -> Room:
     """Return room for the longest of the rows, and r columns."""
     m = int((rows.indptr[rows.which + 1] - rows.indptr[rows.which]).max(initial=0)) + 1
-    value, weight, rho, points, weights = (np.empty(m) for _ in range(5))
-    S, T, half, step = (np.empty(r) for _ in range(4))
     near, picked = np.empty(m, dtype=rows.indices.dtype), np.empty(m, dtype=np.int64)
-    a, columns = np.empty((r, m)), np.empty(r + 1, dtype=np.int64)
-    wa = np.empty((r, m)) if weighted else a  # w_i a_i
+    value, weight, rho, points, weights = on_lines(5, m)
+    a, columns = on_lines(r, m), np.empty(r + 1, dtype=np.int64)
+    wa = on_lines(r, m) if weighted else a  # w_i a_i
+    S, T, half, step = (np.empty(r) for _ in range(4))
     return Room(
-        near,
-        value,
-        weight,
-        rho,
-        points,
-        weights,
-        picked,
-        a,
-        wa,
-        S,
-        T,
-        half,
-        np.zeros(r),
-        step,
+        near, value, weight, rho, points, weights, picked, a, wa, S, T, half, np.zeros(r), step,
         columns,
-    )
+    )  # fmt: skip
 
 
 @part

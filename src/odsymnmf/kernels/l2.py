@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, remember, terms
@@ -54,10 +55,9 @@ class Heavy(NamedTuple):
 
 def workspace(r: int) -> Row:
     """Return room for one row of r entries."""
-    x, before, own, g, u = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    inverse, root, values = np.empty(r), np.empty(r), np.empty(r + 1)
-    found = np.empty(r + 1, dtype=np.uintp)
-    return Row(x, before, own, g, u, inverse, root, values, found)
+    x, before, own, g, u, inverse, root = on_lines(7, r)[:, :r]
+    values, found = on_lines(2, r + 1)
+    return Row(x, before, own, g, u, inverse, root, values, found.view(np.uintp))
 
 
 def room_for(exceptions: Any, items: Any, r: int) -> Heavy | None:

@@ -1,9 +1,9 @@
 """Ask for memory before it is needed.
 
-``prefetch(rows, i)`` has the ends of row i of a matrix fetched into the cache while other work
-goes on, and changes nothing else. The rows of an item's neighbours lie anywhere in memory: fetched
-when they are added up, they keep the sum waiting. What lies between the ends of a long row, the
-processor guesses by itself.
+``prefetch(array, i)`` has entry i, or the ends of row i of a matrix, fetched into the cache while
+other work goes on, and changes nothing else. The rows of an item's neighbours lie anywhere in
+memory: fetched when they are added up, they keep the sum waiting. What lies between the ends of a
+long row, the processor guesses by itself.
 """
 
 from typing import Any
@@ -15,71 +15,57 @@ from numba.extending import intrinsic
 from odsymnmf.kernels.compile import kernel, part
 
 
-@intrinsic
-def _hint(_typing, rows, i):
-    """Return the signature, and what writes the hint in the language of the compiler."""
+def _write(context, builder, signature, arguments):
+    """Write the hint in the language of the compiler."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
     from numba.np.arrayobj import make_array
 
-    def write(context, builder, signature, arguments):
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        form = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        hint = builder.module.declare_intrinsic("llvm.prefetch", [pointer], form)
-        array = make_array(signature.args[0])(context, builder, arguments[0])
-        row = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    form = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+    hint = builder.module.declare_intrinsic("llvm.prefetch", [pointer], form)
+    array = make_array(signature.args[0])(context, builder, arguments[0])
+    i = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    places = [[i]]
+    if signature.args[0].ndim == 2:
         r = cgutils.unpack_tuple(builder, array.shape)[1]
-        for l in (r.type(0), builder.sub(r, r.type(1))):
-            entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, [row, l])
-            # to be read (0), to stay as near as possible (3), data (1)
-            builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(rows, i), write
+        places = [[i, r.type(0)], [i, builder.sub(r, r.type(1))]]
+    for place in places:
+        entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, place)
+        # to be read (0), to stay as near as possible (3), data (1)
+        builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
+    return context.get_dummy_value()
 
 
 @intrinsic
-def _hint_entry(_typing, array, i):
-    """As `_hint`, for one entry of a plain array and what shares its line of the cache."""
-    from llvmlite import ir
+def _hint(_typing, array, i):
+    """Return the signature, and what writes the hint."""
     from numba import types
-    from numba.core import cgutils
-    from numba.np.arrayobj import make_array
 
-    def write(context, builder, signature, arguments):
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        form = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        hint = builder.module.declare_intrinsic("llvm.prefetch", [pointer], form)
-        array = make_array(signature.args[0])(context, builder, arguments[0])
-        at = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, [at])
-        builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, i), write
+    return types.void(array, i), _write
 
 
 @kernel
 def _probe(rows, entries, i):
     _hint(rows, i)
-    _hint_entry(entries, i)
+    _hint(entries, i)
 
 
 @part
-def _nothing(rows, i):
+def _nothing(array, i):
     """Do nothing: the hint may be left out."""
 
 
-def _hints_or_nothing() -> tuple[Any, Any]:
-    """Return the hints if they can be built: they use internals of Numba, which may change."""
+def _hint_or_nothing() -> Any:
+    """Return the hint if it can be built: it uses internals of Numba, which may change."""
     if config.DISABLE_JIT:
-        return _nothing, _nothing
+        return _nothing
     try:
         _probe(np.zeros((1, 1)), np.zeros(1), 0)
     except Exception:  # whatever a changed internal raises, a slower sweep is the answer
-        return _nothing, _nothing
-    return _hint, _hint_entry
+        return _nothing
+    return _hint
 
 
-prefetch, prefetch_entry = _hints_or_nothing()
+prefetch = _hint_or_nothing()

@@ -48,15 +48,16 @@ def _begin_row(k, p, H, New):
 def _put_back(sums, row):
     """Put the row back into D, if it was left out lest its sums cancel; say whether it moved."""
     D, x, before, own, d = sums.D, row.x, row.before, row.own, row.g
-    moved = False
-    for t in range(len(x)):
-        o = before[t]
-        d[t] = x[t] - o
-        moved |= x[t] != o
-        if own[t] != o:
+    moved, outside = 0, 0  # counted without a branch
+    for l in range(len(x)):
+        d[l] = x[l] - before[l]
+        moved += x[l] != before[l]
+        outside += own[l] != before[l]
+    if outside > 0:
+        for t in range(len(x)):
             for l in range(len(x)):
-                D[t, l] += o * before[l]
-    return moved
+                D[t, l] += before[t] * before[l]
+    return moved > 0
 
 
 @part

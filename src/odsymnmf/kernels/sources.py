@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from numba.extending import overload
 
 from odsymnmf.kernels.compile import part
-from odsymnmf.kernels.prefetch import prefetch, prefetch_entry
+from odsymnmf.kernels.prefetch import prefetch
 
 
 class Neighbours(NamedTuple):
@@ -83,8 +83,8 @@ def _fetch_rows(source, p, items):
         indptr, indices, data = source.indptr, source.indices, source.data
         k = items[p + 2]
         for j in range(indptr[k], indptr[k + 1], 8):
-            prefetch_entry(indices, j)
-            prefetch_entry(data, j)
+            prefetch(indices, j)
+            prefetch(data, j)
 
 
 def _fetch_nothing(source, p, items):

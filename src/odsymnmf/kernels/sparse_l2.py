@@ -16,7 +16,7 @@ of a round may be computed by any number of threads.
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch_entry
+from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_arrays import SHORT, add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
@@ -152,38 +152,38 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
         e_begin = e
         # Unsigned: no index has to be asked if it is below zero. The first entries of all rows come
         # one after another into one list: the end of a short row is nothing to be guessed.
-        j, j_end = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
-        while j < j_end:
-            t, until = np.uint64(0), min(j_end, j + np.uint64(AT_ONCE))
-            while j < until:
-                i, w = np.uint32(indices[j]), w0
+        link, last = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
+        while link < last:
+            listed, until = np.uint64(0), min(last, link + np.uint64(AT_ONCE))
+            while link < until:
+                i, w = np.uint32(indices[link]), w0
                 if weighted:
                     while e < e_end and E.indices[e] < i:
                         e += 1
                     w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
-                w *= data[j]
-                j += np.uint64(1)
-                s, s_end = np.uint64(span[i, 0]), np.uint64(span[i, 1])
+                w *= data[link]
+                link += np.uint64(1)
+                entry, beyond = np.uint64(span[i, 0]), np.uint64(span[i, 1])
                 for d in range(np.uint64(SHORT)):
-                    near[t + d], more[t + d] = column[s + d], w * value[s + d]
-                for d in range(s + np.uint64(SHORT), s_end):
+                    near[listed + d], more[listed + d] = column[entry + d], w * value[entry + d]
+                for d in range(entry + np.uint64(SHORT), beyond):
                     m = _meet(np.uint32(column[d]), w * value[d], m, pos, met, met_g)
-                t += min(s_end - s, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
-            for s in range(t):
+                listed += min(beyond - entry, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
+            for s in range(listed):
                 m = _meet(np.uint32(near[s]), more[s], m, pos, met, met_g)
         # the links of an item to come, the rows of the next one's neighbours, and where those of
         # the one after it are
         if not put and p + FAR < len(items):
             far = items[p + FAR]
             for j in range(indptr[far], indptr[far + 1], LINE):
-                prefetch_entry(data, j)
-                prefetch_entry(indices, j)
+                prefetch(data, j)
+                prefetch(indices, j)
         if p + 2 < len(items):
             ahead, after = items[p + 1], items[p + 2]
             for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
-                prefetch_entry(column, begins[np.uint32(indices[j])])
+                prefetch(column, begins[np.uint32(indices[j])])
             for j in range(np.uint64(indptr[after]), np.uint64(indptr[after + 1])):
-                prefetch_entry(begins, indices[j])
+                prefetch(begins, indices[j])
         # a = G_ll, and the candidates that may be worth their price; most are not
         entries = 0
         for c in range(mine):

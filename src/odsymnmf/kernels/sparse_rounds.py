@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch_entry
+from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, first_place, place
 from odsymnmf.kernels.sparse_l1 import sum_of_others
@@ -117,7 +117,7 @@ def put_pairs(change, D):
         ahead = change.key[min(b + AHEAD, len(change.key) - 1)]
         if ahead != EMPTY:
             l, t = ahead >> 32, ahead & 0xFFFFFFFF
-            prefetch_entry(D.key, first_place(l, t, D.side, len(D.key)))
+            prefetch(D.key, first_place(l, t, D.side, len(D.key)))
         if change.key[b] != EMPTY:
             l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
             if l == t:

@@ -3,21 +3,14 @@
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating
-from odsymnmf.kernels.prefetch import prefetch_entry
+from odsymnmf.kernels.prefetch import prefetch
 
 
 @allocating
-def common_neighbours(indptr, indices, counts):
-    """Set counts[s] to the number of common neighbours of the s-th linked pair.
-
-    The pattern must be symmetric, with sorted indices and no diagonal. A triangle k < j < i is met
-    once, as a neighbour i of j that is one of k, too; then all of its three pairs have one more.
-    As k rises, the entries (j, k) of a row j are met in their order, so that ``fill[j]`` finds the
-    mirror of (k, j).
-    """
+def beyond(indptr, indices):
+    """Return where in each row j its neighbours beyond j begin."""
     n = len(indptr) - 1
-    where = np.full(n, -1, dtype=np.int64)  # of (k, i), for the neighbours i > k of k
-    above = np.empty(n, dtype=np.int64)  # the first neighbour of j beyond j
+    above = np.empty(n, dtype=np.int64)
     for j in range(n):
         low, high = indptr[j], indptr[j + 1]
         while low < high:
@@ -27,16 +20,26 @@ def common_neighbours(indptr, indices, counts):
             else:
                 high = middle
         above[j] = low
-    fill = indptr[:-1].copy()
-    for s in range(len(counts)):
-        counts[s] = 0
-    for k in range(n):
+    return above
+
+
+@allocating
+def common_neighbours(first, last, indptr, indices, above, where, counts):
+    """Add to counts[s] the common neighbours of the s-th linked pair in triangles of some items.
+
+    These are triangles k < j < i with first <= k < last. Each is met once, as a neighbour i of j
+    that is one of k, too; then the pairs (k, j), (k, i) and (j, i) have one more. The pattern must
+    be symmetric, with sorted indices and no diagonal; ``where``, -1 at first, holds where (k, i)
+    is, for the neighbours i > k of k.
+    """
+    n = len(indptr) - 1
+    for k in range(first, last):
         # where the neighbours of the next items' neighbours are, and these themselves
         if k + 2 < n:
             for s in range(above[k + 2], indptr[k + 3]):
-                prefetch_entry(above, indices[s])
+                prefetch(above, indices[s])
             for s in range(above[k + 1], indptr[k + 2]):
-                prefetch_entry(indices, above[indices[s]])
+                prefetch(indices, above[indices[s]])
         begin = indptr[k]
         for s in range(above[k], indptr[k + 1]):
             where[indices[s]] = s
@@ -49,7 +52,16 @@ def common_neighbours(indptr, indices, counts):
                     counts[q] += 1
                     counts[e] += 1
             counts[s] += common
-    for k in range(n):
+
+
+@allocating
+def mirror(indptr, indices, above, counts):
+    """Set counts of (j, k) to that of (k, j), k < j.
+
+    As k rises, the entries (j, k) of a row j are met in their order: ``fill[j]`` finds them.
+    """
+    fill = indptr[:-1].copy()
+    for k in range(len(indptr) - 1):
         for s in range(above[k], indptr[k + 1]):
             j = indices[s]
             counts[fill[j]] = counts[s]
@@ -65,9 +77,9 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
     squares, t = 0.0, 0
     for b in range(m):
         if b + 2 < m:
-            prefetch_entry(indices, indptr[members[b + 2]])
+            prefetch(indices, indptr[members[b + 2]])
             for s in range(indptr[members[b + 1]], indptr[members[b + 1] + 1]):
-                prefetch_entry(g, indices[s])
+                prefetch(g, indices[s])
         h = x[members[b]]
         squares += h * h
         for s in range(indptr[members[b]], indptr[members[b] + 1]):

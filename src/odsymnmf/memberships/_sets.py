@@ -142,8 +142,6 @@ def _harmful_entries(members: Members, A: Any, loss: Any, least: float) -> Array
     with held():  # this imports Numba, which Ctrl-C must not cut in two
         from odsymnmf.engine.many.harm import entry_harm
     similarity = similarity_of(A, members.H)
-    if similarity.stored is None:
-        raise ValueError("sparse memberships were fitted to a sparse A; pass that.")
     rises, alone = entry_harm(similarity, members.H, scales_of(loss, similarity))
     found: Array = rises > least * alone[members.rows]
     return found

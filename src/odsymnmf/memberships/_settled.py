@@ -1,6 +1,6 @@
-"""Labels with the similarities in view: settled by a block model, or taken from neighbours."""
+"""Labels with the similarities in view: settled, or taken from neighbours."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,23 +14,30 @@ from odsymnmf.problem import Similarity, outline, weighted_product
 ROUNDS = 10
 
 
-def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
-    """Return the labels of H, improved under a degree-corrected stochastic block model.
+def settled_labels(
+    H: ArrayLike, A: Any, *, rule: Literal["links", "mean"] = "links"
+) -> NDArray[np.intp]:
+    """Return the labels of H, improved with all similarities in view.
 
-    With d_i the degree of item i, k_il its total similarity to the items of cluster l, W_lm the
-    total similarity between clusters l and m, v_l the sum of the degrees in l, and
+    With "links", the rule for graphs, under a degree-corrected stochastic block model: with d_i the
+    degree of item i, k_il its total similarity to the items of cluster l, W_lm the total similarity
+    between clusters l and m, v_l the sum of the degrees in l, and
     omega_lm = (W_lm + 1) / (v_l v_m / sum(v) + 1), item i moves to the cluster l with the largest
-    sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm / sum(v). All items move at once, and stay
-    where there is a tie, until none moves (at most ten times). This uses the sizes of clusters and
-    the links between them, which a single row of H does not contain. An item without memberships
-    also gets a cluster, unless no item is similar to it.
+    sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm / sum(v). With "mean", the rule for documents
+    and for similarities of both signs, item i moves to the cluster to whose other members it is, on
+    average, most similar. All items move at once, and stay where there is a tie, until none moves
+    (at most ten times). This uses the sizes of clusters and what is between them, which a single
+    row of H does not contain. An item without memberships also gets a cluster, unless no item is
+    similar to it.
 
     Parameters
     ----------
     H : array-like of shape (n, r)
         Memberships.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        The graph, >= 0, as it was before any normalisation.
+        Similarities as they were before any normalisation; >= 0 for "links".
+    rule : {"links", "mean"}
+        Where an item belongs.
 
     Returns
     -------
@@ -47,12 +54,14 @@ def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     >>> settled_labels(H, A)
     array([0, 0, 0, 1, 1, 1])
     """
+    if rule not in ("links", "mean"):
+        raise ValueError(f'rule={rule!r} is not known; use "links" or "mean".')
     refuse_sparse(H, "settled_labels")
     H = as_memberships(H)
     similarity = similarity_of(A, H)
     seen = outline(similarity)
-    if seen.negative:
-        raise ValueError("A has negative similarities; labels settle on graphs with links >= 0.")
+    if seen.negative and rule == "links":
+        raise ValueError('A has negative similarities; use rule="mean", which may have these.')
     d, found = seen.degrees, labels(H)
     # Links count as events: in units of the mean link, so that A and 2 A give the same labels.
     pairs = seen.filled * similarity.n * (similarity.n - 1)
@@ -61,22 +70,37 @@ def settled_labels(H: ArrayLike, A: Any) -> NDArray[np.intp]:
         return found
     d = d / unit
     for _ in range(ROUNDS):
-        settled = _settled_once(similarity, found, H.shape[1], d, unit)
+        Z = np.zeros(H.shape, dtype=similarity.dtype)
+        Z[found >= 0, found[found >= 0]] = 1.0
+        K = weighted_product(similarity, Z).astype(np.float64) / unit
+        worth = _by_links(K, Z, d) if rule == "links" else _by_mean(K, Z, similarity)
+        settled = _moved(worth, found, d)
         if np.array_equal(settled, found):
             break
         found = settled
     return found
 
 
-def _settled_once(A: Similarity, found: Array, r: int, d: Array, unit: float) -> Array:
-    held = found >= 0
-    Z = np.zeros((A.n, r), dtype=A.dtype)
-    Z[held, found[held]] = 1.0
-    K = weighted_product(A, Z).astype(np.float64) / unit
+def _by_links(K: Array, Z: Array, d: Array) -> Array:
+    """Return what the block model says of every item in every cluster."""
     W, v = Z.T @ K, Z.T @ d
     omega = (W + 1) / (np.outer(v, v) / v.sum() + 1)
-    worth = K @ np.log(omega).T - np.outer(d, omega @ v / v.sum())
-    worth[held, found[held]] += 1e-9 * d[held]  # ties: stay
+    worth: Array = K @ np.log(omega).T - np.outer(d, omega @ v / v.sum())
+    return worth
+
+
+def _by_mean(K: Array, Z: Array, A: Similarity) -> Array:
+    """Return the mean similarity of every item to the members of every cluster but itself."""
+    weight = A.weights.background * (Z.sum(axis=0, dtype=np.float64) - Z)
+    if A.weights.pattern is not None:
+        weight = weight + A.weights.pattern @ Z
+    return np.divide(K, weight, out=np.zeros_like(K), where=weight > 0)
+
+
+def _moved(worth: Array, found: Array, d: Array) -> Array:
+    """Return the best cluster of every item; ties stay, and so do items that nothing is like."""
+    held = found >= 0
+    worth[held, found[held]] += 1e-9 * d[held]
     return np.where(d > 0, worth.argmax(axis=1), found)
 
 

@@ -1,14 +1,18 @@
 """Rows and blocks of rows, without the diagonal."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
+from odsymnmf.signals import check
 
 # Entries that a block of computed rows may hold.
 BLOCK_ENTRIES = 2**22
+# Entries of A times columns of H in a block of rows: kernels hear no Ctrl-C.
+WORK = 2**25
 
 
 def without_diagonal(A: Array, rows: slice) -> Array:
@@ -73,3 +77,29 @@ def scaled_rows(X: Any, s: Array) -> Any:
         return X * s[:, None]
     data = X.data * np.repeat(s, np.diff(X.indptr))
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+def rows_of(A: Any, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:
+    """Yield some of the items after another, with their rows of A."""
+    for some in short_blocks(A, items, r):
+        yield some, A.rows(some)
+
+
+def short_blocks(A: Any, items: Array, r: int) -> Iterator[Array]:
+    """Yield some of the items after another, as many as are soon done; a hub may come alone."""
+    for b in A.item_blocks(len(items)):
+        some = items[b]
+        if row_work(A, some) * max(r, 1) < WORK:  # most often so, and sooner known
+            check()
+            yield some
+            continue
+        work = np.cumsum(A.row_lengths(some) + 1.0) * max(r, 1)
+        ends = np.flatnonzero(np.diff(work // WORK, append=np.inf)) + 1
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            check()
+            yield some[begin:end]
+
+
+def row_work(A: Any, items: Array) -> int:
+    """Return what it takes to go through the rows of the items: their entries, and one each."""
+    return int(A.row_lengths(items).sum()) + len(items)

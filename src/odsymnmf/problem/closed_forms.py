@@ -7,7 +7,7 @@ import numpy as np
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import together
-from odsymnmf.problem.blocking import cleared, row_squares
+from odsymnmf.problem.blocking import cleared, row_squares, rows_of
 from odsymnmf.problem.rounds import ROUNDS
 
 # Where less than this share of the terms is left, a sum is made again, pair by pair.
@@ -103,3 +103,28 @@ def pair_squares(X: Array) -> float:
             total += 2.0 * float(np.sum((Y @ X[: b.start].T) ** 2))
         total += float(np.einsum("ij,ij->", own, own))
     return total
+
+
+def absolute_error(A: Any, H: Array) -> float:
+    """sum_{i != j} p_ij + sum over stored pairs of |A_ij - p_ij| - p_ij, p_ij = h_i . h_j.
+
+    The first sum is 2 sum_i h_i . (sum of the rows before i), so that no h_i . h_i enters.
+    """
+    return pair_products(H) + float(np.sum(stored_errors(A, np.arange(len(H)), H)))
+
+
+def pair_products(H: Array) -> float:
+    """Return sum_{i != j} h_i . h_j."""
+    before = np.cumsum(H, axis=0, dtype=np.float64)
+    return 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
+
+
+def stored_errors(A: Any, items: Array, H: Array) -> Array:
+    """Return for each item the sum of |A_ij - p_ij| - p_ij over its stored pairs."""
+    from odsymnmf import kernels
+
+    errors, done = np.empty(len(items)), 0
+    for some, rows in rows_of(A, items, H.shape[1]):
+        kernels.l1.stored_error(some, rows, H, errors[done : done + len(some)])
+        done += len(some)
+    return errors

@@ -11,7 +11,7 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import together
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, without_diagonal
-from odsymnmf.problem.closed_forms import pairwise_error
+from odsymnmf.problem.closed_forms import absolute_error, pairwise_error
 from odsymnmf.problem.following import BLOCK, Streaming, block_product, joined, square
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
@@ -99,6 +99,10 @@ class Dense:
     def squared_error(self, H: Array) -> float:
         """Return sum_{i != j} (A_ij - h_i . h_j)^2, pair by pair: nothing cancels."""
         return pairwise_error(self, H)
+
+    def absolute_error(self, H: Array) -> float:
+        """Return sum_{i != j} |A_ij - h_i . h_j|."""
+        return absolute_error(self, H)
 
     def following(self, H: Array) -> Streaming:
         """Return the products A @ H that follow changes of H."""

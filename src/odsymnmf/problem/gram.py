@@ -12,7 +12,7 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import share
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squares, scaled_rows
-from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
+from odsymnmf.problem.closed_forms import absolute_error, pair_squares, unless_cancelled
 from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
@@ -116,6 +116,10 @@ class Gram:
         # What items have with themselves is in the product, and goes again.
         own = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
         return unless_cancelled(self, H, value, self.energy + squares + 2.0 * own)
+
+    def absolute_error(self, H: Array) -> float:
+        """Return sum_{i != j} |A_ij - h_i . h_j|."""
+        return absolute_error(self, H)
 
     def following(self, H: Array) -> FeatureSums:
         """Return the products A @ H that follow changes of H."""

@@ -14,11 +14,11 @@ from odsymnmf.arrays import Array, blocks
 
 ROUNDS = 16
 # Multiply-adds of a piece of work: enough to be worth handing out, few enough to be shared evenly.
-LEAST, MOST = 2**18, 2**21
+LEAST, MOST = 2**18, 2**22
 # Rows of a piece, whatever they cost.
-FEWEST, LARGEST = 16, 512
+FEWEST, LARGEST = 16, 1024
 # Pieces of a round: as many as that if they are worth it, and never more than this.
-ENOUGH, TILES = 32, 256
+ENOUGH, TILES = 16, 256
 
 
 class Round(NamedTuple):

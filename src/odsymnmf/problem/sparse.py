@@ -11,7 +11,7 @@ from scipy import sparse
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import row_squares, scaled_rows
-from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
+from odsymnmf.problem.closed_forms import absolute_error, pair_squares, unless_cancelled
 from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
 from odsymnmf.problem.rounds import ROUNDS, Round
@@ -111,6 +111,10 @@ class Sparse:
         errors, squares = np.empty(len(items)), np.empty(len(items))
         kernels.pairs.stored_squares(items, self.rows(items), H, errors, squares)
         return errors, squares
+
+    def absolute_error(self, H: Array) -> float:
+        """Return sum_{i != j} |A_ij - h_i . h_j|."""
+        return absolute_error(self, H)
 
     def following(self, H: Array) -> Neighbouring:
         """Return the products A @ H that follow changes of H."""

@@ -1,12 +1,11 @@
 """The losses behind one protocol, and the registry: a new loss is one line here."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
 from odsymnmf.engine.losses.l1 import L1
 from odsymnmf.engine.losses.l2 import L2
-from odsymnmf.engine.losses.measures import harm, pair_losses, short_blocks, stored_pairs, tidy
+from odsymnmf.engine.losses.measures import harm, pair_losses, stored_pairs, tidy
 from odsymnmf.engine.losses.mixed import Mixed
 from odsymnmf.engine.losses.protocol import Loss, Scales, Step, Sums, Worth
 from odsymnmf.engine.losses.robust import Robust
@@ -19,32 +18,24 @@ __all__ = [
     "Step",
     "Sums",
     "Worth",
+    "another_loss",
     "harm",
+    "loss_class",
     "make_loss",
     "names",
-    "only_squares",
     "pair_losses",
-    "short_blocks",
     "stored_pairs",
-    "swept_as",
     "tidy",
 ]
 
 
-def _mixed(A: Similarity, upper: float, l1_ratio: float) -> Loss:
-    """At the ends the mix is one of the two, with its own kernel."""
-    if l1_ratio == 0:
-        return L2(A, upper)
-    return L1(A, upper) if l1_ratio == 1 else Mixed(A, upper, l1_ratio)
-
-
-# (name, diagonal) -> what makes the loss.
-REGISTRY: dict[tuple[str, str], Callable[[Similarity, float, float], Loss]] = {
-    ("l2", "ignore"): lambda A, upper, l1_ratio: L2(A, upper),
-    ("l1", "ignore"): lambda A, upper, l1_ratio: L1(A, upper),
-    ("mixed", "ignore"): _mixed,
-    ("robust", "ignore"): lambda A, upper, l1_ratio: Robust(A, upper),
-    ("l2", "fit"): lambda A, upper, l1_ratio: SymNMF(A, upper),
+# (name, diagonal) -> the loss.
+REGISTRY: dict[tuple[str, str], Any] = {
+    ("l2", "ignore"): L2,
+    ("l1", "ignore"): L1,
+    ("mixed", "ignore"): Mixed,
+    ("robust", "ignore"): Robust,
+    ("l2", "fit"): SymNMF,
 }
 
 
@@ -53,18 +44,25 @@ def names() -> list[str]:
     return list(dict.fromkeys(name for name, _ in REGISTRY))
 
 
-def only_squares(name: Any, l1_ratio: float = 0.5) -> bool:
-    """Say whether a loss counts squared errors and nothing else."""
-    return bool(name == L2.name or (name == Mixed.name and l1_ratio == 0))
+def loss_class(name: Any, diagonal: str = "ignore", l1_ratio: Any = 0.5) -> Any:
+    """Return the class of the loss of that name, which says what is true for every problem.
 
-
-def swept_as(loss: Loss) -> tuple[str, str]:
-    """Return by which name, and with which diagonal, to make what the sweeps of a loss lower.
-
-    Those of "robust" lower a mix, whose scales it moves in between.
+    At its ends a mix is one of the two, with its own kernel. The parameters are those of
+    `make_loss`.
     """
-    names = {SymNMF.name: (L2.name, "fit"), Robust.name: (Mixed.name, "ignore")}
-    return names.get(loss.name, (loss.name, "ignore"))
+    if diagonal not in ("ignore", "fit"):
+        raise ValueError(f'diagonal={diagonal!r} is not known; use "ignore" or "fit".')
+    if name not in names():
+        known = ", ".join(repr(known) for known in names())
+        raise ValueError(f"loss={name!r} is not known; use one of {known}.")
+    if (name, diagonal) not in REGISTRY:
+        able = " or ".join(f'loss="{n}"' for n, d in REGISTRY if d == diagonal)
+        raise ValueError(f'loss="{name}" cannot fit the diagonal; use diagonal="ignore" or {able}.')
+    if not isinstance(l1_ratio, Real) or not 0 <= float(l1_ratio) <= 1:
+        raise ValueError(f"l1_ratio must be a number from 0 to 1; got {l1_ratio!r}.")
+    found = REGISTRY[name, diagonal]
+    ends: dict[float, Any] = {0.0: L2, 1.0: L1}
+    return ends.get(float(l1_ratio), Mixed) if found is Mixed else found
 
 
 def make_loss(
@@ -85,14 +83,16 @@ def make_loss(
     l1_ratio : float
         For "mixed": the share of l1.
     """
-    if diagonal not in ("ignore", "fit"):
-        raise ValueError(f'diagonal={diagonal!r} is not known; use "ignore" or "fit".')
-    if name not in names():
-        known = ", ".join(repr(known) for known in names())
-        raise ValueError(f"loss={name!r} is not known; use one of {known}.")
-    if (name, diagonal) not in REGISTRY:
-        able = " or ".join(f'loss="{n}"' for n, d in REGISTRY if d == diagonal)
-        raise ValueError(f'loss="{name}" cannot fit the diagonal; use diagonal="ignore" or {able}.')
-    if not isinstance(l1_ratio, Real) or not 0 <= float(l1_ratio) <= 1:
-        raise ValueError(f"l1_ratio must be a number from 0 to 1; got {l1_ratio!r}.")
-    return REGISTRY[name, diagonal](A, upper, float(l1_ratio))
+    found = loss_class(name, diagonal, l1_ratio)
+    made: Loss = found(A, upper, float(l1_ratio)) if found is Mixed else found(A, upper)
+    return made
+
+
+def another_loss(name: str, loss: Loss) -> Loss:
+    """Return the loss of that name for the problem of a loss, whose fit it is a start for."""
+    if loss.name == name:
+        raise ValueError(
+            f"init={name!r} starts from the fit of that loss, but loss={name!r} is what is to "
+            'be fitted; use init="greedy".'
+        )
+    return make_loss(name, loss.A, loss.upper)

@@ -10,15 +10,12 @@ from odsymnmf.engine.losses import meetings
 from odsymnmf.engine.losses.measures import (
     relative_to,
     row_tiles,
-    rows_of,
     swept,
-    tidy,
-    total_error,
-    worth,
 )
-from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
+from odsymnmf.engine.losses.pairs import PairLoss
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
 from odsymnmf.kernels.rounding import CANCELLED
-from odsymnmf.problem import Similarity
+from odsymnmf.problem.blocking import rows_of
 from odsymnmf.problem.rounds import Moves, Task
 
 
@@ -83,7 +80,7 @@ class ColumnSums:
             array[:] = state[name]
 
 
-class L1:
+class L1(PairLoss):
     """Absolute errors."""
 
     name: ClassVar[str] = "l1"
@@ -91,15 +88,11 @@ class L1:
     refresh: ClassVar[int] = 1
     relative: ClassVar[bool] = False
     power: ClassVar[int] = 1
-    scales = Scales(1.0, 0.0)
-
-    def __init__(self, A: Similarity, upper: float = np.inf):
-        self.A = A
-        self.upper = upper
-
-    def objective(self, H: Array) -> float:
-        """Return f(H)."""
-        return total_error(self.A, H, self.scales)
+    by_products: ClassVar[bool] = False
+    normalized: ClassVar[bool] = False
+    sparse: ClassVar[bool] = True
+    explains: ClassVar[str] = "absolute similarities"
+    scales, l1_ratio = Scales(1.0, 0.0), 1.0
 
     def sums(self, H: Array) -> ColumnSums:
         """Compute what sweeps keep up to date."""
@@ -158,17 +151,6 @@ class L1:
         """Return the largest."""
         return max(violations)
 
-    def tidy(self, H: Array) -> None:
-        """Clear columns with one entry, balance those with two."""
-        tidy(H)
-
-    def worth(self, H: Array, j: int, items: Array) -> Worth:
-        """Say what column j is worth; its entries are among the items."""
-        return worth(self.A, H, j, items, self.scales)
-
     def place(self, items: Array, H: Array, column: Any) -> None:
         """Give the items their entries in a column that is being built, each in turn."""
         kernels.greedy.place_l1(items, self.A.rows(items), H, column, self.upper)
-
-    def mix(self, H: Array) -> None:
-        """Say that this is a loss of one part."""

@@ -7,8 +7,9 @@ import numpy as np
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import meetings
-from odsymnmf.engine.losses.measures import swept, tidy, total_error, worth
-from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
+from odsymnmf.engine.losses.measures import swept
+from odsymnmf.engine.losses.pairs import PairLoss
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.rounds import Moves, Task, tiles
@@ -72,7 +73,7 @@ class GramSums:
             array[:] = state[name]
 
 
-class L2:
+class L2(PairLoss):
     """Squared errors."""
 
     name: ClassVar[str] = "l2"
@@ -80,17 +81,13 @@ class L2:
     refresh: ClassVar[int] = 10
     relative: ClassVar[bool] = True
     power: ClassVar[int] = 2
-    scales = Scales(0.0, 1.0)
+    by_products: ClassVar[bool] = True
+    normalized: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
+    explains: ClassVar[str] = "squared similarities"
+    scales, l1_ratio = Scales(0.0, 1.0), 0.0
     # What symNMF fits besides.
     diagonal: Array | None = None
-
-    def __init__(self, A: Similarity, upper: float = np.inf):
-        self.A = A
-        self.upper = upper
-
-    def objective(self, H: Array) -> float:
-        """Return f(H)."""
-        return total_error(self.A, H, self.scales)
 
     def sums(self, H: Array) -> GramSums:
         """Compute what sweeps keep up to date."""
@@ -143,20 +140,9 @@ class L2:
         """Return the sum."""
         return float(sum(violations))
 
-    def tidy(self, H: Array) -> None:
-        """Clear columns with one entry, balance those with two."""
-        tidy(H)
-
-    def worth(self, H: Array, j: int, items: Array) -> Worth:
-        """Say what column j is worth; its entries are among the items."""
-        return worth(self.A, H, j, items, self.scales)
-
     def place(self, items: Array, H: Array, column: Any) -> None:
         """Give the items their entries in a column that is being built, each in turn."""
         kernels.greedy.place_l2(items, self.A.rows(items), H, column, self.upper)
-
-    def mix(self, H: Array) -> None:
-        """Say that this is a loss of one part."""
 
 
 def _rounding(H: Array, D: Array) -> float:

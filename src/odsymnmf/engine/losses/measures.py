@@ -4,23 +4,17 @@ f_p(H) = sum over i != j of w_ij |A_ij - h_i . h_j|^p. All pairs have the backgr
 closed form over what A stores; the exceptions are added one by one.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.blocking import rows_of
 from odsymnmf.problem.rounds import LARGEST, tiles
-from odsymnmf.signals import check
 
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
-
-# Entries of A times columns of H in a block of rows: kernels hear no Ctrl-C.
-WORK = 2**25
 
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
@@ -34,13 +28,10 @@ def total_error(A: Similarity, H: Array, scales: Scales) -> float:
 
 
 def _error(A: Similarity, H: Array, power: int) -> float:
-    elsewhere = getattr(A, "error", None)
-    if elsewhere is not None:  # those that hold its rows know
-        return float(elsewhere(H, power))
     w0 = A.weights.background
     value = 0.0
     if w0 > 0:
-        value = w0 * (A.squared_error(H) if power == 2 else _absolute_error(A, H))
+        value = w0 * (A.squared_error(H) if power == 2 else A.absolute_error(H))
     if A.weights.exceptions is not None:
         value += float(np.sum(listed_errors(A, np.arange(len(H)), H, power)))
     return 0.0 if value < 0.0 else value
@@ -51,51 +42,6 @@ def listed_errors(A: Similarity, items: Array, H: Array, power: int) -> Array:
     errors = np.empty(len(items))
     kernels.weights.error(items, A.weights.exceptions, H, power, errors)
     return errors
-
-
-def _absolute_error(A: Similarity, H: Array) -> float:
-    """sum_{i != j} p_ij + sum over stored pairs of |A_ij - p_ij| - p_ij, p_ij = h_i . h_j.
-
-    The first sum is 2 sum_i h_i . (sum of the rows before i), so that no h_i . h_i enters.
-    """
-    return pair_products(H) + float(np.sum(stored_errors(A, np.arange(len(H)), H)))
-
-
-def pair_products(H: Array) -> float:
-    """Return sum_{i != j} h_i . h_j."""
-    before = np.cumsum(H, axis=0, dtype=np.float64)
-    return 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
-
-
-def stored_errors(A: Similarity, items: Array, H: Array) -> Array:
-    """Return for each item the sum of |A_ij - p_ij| - p_ij over its stored pairs."""
-    errors, done = np.empty(len(items)), 0
-    for some, rows in rows_of(A, items, H.shape[1]):
-        kernels.l1.stored_error(some, rows, H, errors[done : done + len(some)])
-        done += len(some)
-    return errors
-
-
-def rows_of(A: Similarity, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:
-    """Yield some of the items after another, with their rows of A."""
-    for some in short_blocks(A, items, r):
-        yield some, A.rows(some)
-
-
-def short_blocks(A: Similarity, items: Array, r: int) -> Iterator[Array]:
-    """Yield some of the items after another, as many as are soon done; a hub may come alone."""
-    for b in A.item_blocks(len(items)):
-        some = items[b]
-        lengths = A.row_lengths(some)
-        if (lengths.sum() + len(some)) * max(r, 1) < WORK:  # most often so, and sooner known
-            check()
-            yield some
-            continue
-        work = np.cumsum(lengths + 1.0) * max(r, 1)
-        ends = np.flatnonzero(np.diff(work // WORK, append=np.inf)) + 1
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-            check()
-            yield some[begin:end]
 
 
 def swept(H: Array, items: Array) -> Array:

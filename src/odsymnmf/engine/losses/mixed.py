@@ -1,5 +1,7 @@
 """l1_ratio f_1(H) / f_1(0) + (1 - l1_ratio) f_2(H) / f_2(0): between the two errors."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +14,13 @@ from odsymnmf.engine.losses.l2 import GramSums
 from odsymnmf.engine.losses.measures import (
     relative_to,
     row_tiles,
-    rows_of,
     swept,
-    tidy,
     total_error,
-    worth,
 )
-from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step, Worth
+from odsymnmf.engine.losses.pairs import PairLoss
+from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
 from odsymnmf.problem import Similarity
+from odsymnmf.problem.blocking import rows_of
 from odsymnmf.problem.rounds import Moves, Task
 
 
@@ -84,7 +85,7 @@ def zero_losses(A: Similarity) -> Scales:
     return Scales(*(value or 1.0 for value in values))
 
 
-class Mixed:
+class Mixed(PairLoss):
     """Absolute and squared errors, each relative to what there is to explain."""
 
     name: ClassVar[str] = "mixed"
@@ -92,21 +93,30 @@ class Mixed:
     refresh: ClassVar[int] = 10
     relative: ClassVar[bool] = False
     power: ClassVar[int] = 0
+    by_products: ClassVar[bool] = False
+    normalized: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+    explains: ClassVar[str] = "similarities, absolute and squared"
 
-    def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
-        self.A = A
-        self.upper = upper
+    def __init__(
+        self,
+        A: Similarity,
+        upper: float = np.inf,
+        l1_ratio: float = 0.5,
+        zero: Scales | None = None,
+    ):
+        super().__init__(A, upper)
         self.l1_ratio = l1_ratio
-        self.zero = zero_losses(A)
+        self.zero = zero_losses(A) if zero is None else zero
 
     @property
-    def scales(self) -> Scales:
+    def scales(self) -> Scales:  # type: ignore[override]
         """The scales of f_1 and f_2."""
         return Scales(self.l1_ratio / self.zero.l1, (1.0 - self.l1_ratio) / self.zero.l2)
 
-    def objective(self, H: Array) -> float:
-        """Return f(H)."""
-        return total_error(self.A, H, self.scales)
+    def for_parts(self) -> Callable[[Any], "Mixed"]:
+        """Return what makes the mix as it is; both losses are relative to all of the problem."""
+        return partial(Mixed, upper=self.upper, l1_ratio=self.l1_ratio, zero=self.zero)
 
     def sums(self, H: Array) -> BothSums:
         """Compute what sweeps keep up to date."""
@@ -178,14 +188,6 @@ class Mixed:
         """Return the largest."""
         return max(violations)
 
-    def tidy(self, H: Array) -> None:
-        """Clear columns with one entry, balance those with two."""
-        tidy(H)
-
-    def worth(self, H: Array, j: int, items: Array) -> Worth:
-        """Say what column j is worth; its entries are among the items."""
-        return worth(self.A, H, j, items, self.scales)
-
     def place(self, items: Array, H: Array, column: Any) -> None:
         """Give the items their entries in a column that is being built, each in turn."""
         greedy = kernels.greedy
@@ -197,7 +199,7 @@ class Mixed:
         absolute = total_error(self.A, H, Scales(1.0 / self.zero.l1, 0.0))
         return absolute, total_error(self.A, H, Scales(0.0, 1.0 / self.zero.l2))
 
-    def mix(self, H: Array) -> dict[str, float]:
+    def mix(self, H: Array | None) -> dict[str, float]:
         """Return the share of l1, and both losses relative to what there is to explain."""
-        absolute, squared = self.both(H)
+        absolute, squared = (np.nan, np.nan) if H is None else self.both(H)
         return {"l1_ratio": self.l1_ratio, "l1": absolute, "l2": squared}

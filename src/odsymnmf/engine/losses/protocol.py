@@ -113,12 +113,25 @@ class Loss(Protocol):
     relative: ClassVar[bool]
     # f grows with this power of A; 0 where it is relative to what there is to explain.
     power: ClassVar[int]
+    # Whether A enters through g = sum A_kj h_j alone, so that no row of it need be known.
+    by_products: ClassVar[bool]
+    # Whether "auto" stands for normalised similarities, a bound on H and the spectral start.
+    normalized: ClassVar[bool]
+    # Whether there are sweeps for sparse memberships (`engine.many.losses`).
+    sparse: ClassVar[bool]
+    # What the share that is explained is a share of.
+    explains: ClassVar[str]
     A: Similarity
     upper: float
+    # The share of l1, which "robust" moves between sweeps.
+    l1_ratio: float
 
     @property
     def scales(self) -> Scales:
         """f = l1 f_1 + l2 f_2."""
+
+    def for_parts(self) -> Callable[[Any], "Loss"]:
+        """Return what makes the loss that sweeps lower, for any part of the problem."""
 
     def objective(self, H: Array) -> float:
         """Return f(H)."""
@@ -164,5 +177,8 @@ class Loss(Protocol):
     def place(self, items: Array, H: Array, column: Any) -> None:
         """Give the items their entries in a column that is being built, each in turn."""
 
-    def mix(self, H: Array) -> dict[str, float] | None:
-        """Say what the parts of a loss of several parts are, None for a loss of one."""
+    def mix(self, H: Array | None) -> dict[str, float] | None:
+        """Say what the parts of a loss of several parts are, None for a loss of one.
+
+        Without H, what takes a product with A is NaN.
+        """

@@ -58,6 +58,7 @@ class Robust(Mixed):
 
     name: ClassVar[str] = "robust"
     restarts: ClassVar[int] = 0
+    explains: ClassVar[str] = "similarities, absolute or squared, whichever is less"
 
     def __init__(self, A: Similarity, upper: float = np.inf):
         super().__init__(A, upper, 0.5)

@@ -14,6 +14,7 @@ class SymNMF(L2):
     """Squared errors, self-similarities included; the diagonal always weighs one."""
 
     name: ClassVar[str] = "symnmf"
+    sparse: ClassVar[bool] = False
     diagonal: Array
 
     def __init__(self, A: Similarity, upper: float = np.inf):

@@ -4,12 +4,11 @@ from typing import Any
 
 from scipy import sparse
 
+from odsymnmf.engine.losses import loss_class, names
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.problem import Similarity
 from odsymnmf.resources import available_memory
 
-# The losses that know sparse memberships; `fit` has what they are.
-LOSSES = ("l2", "l1")
 # The starts that need no full array; "auto" is the first.
 STARTS = ("ego", "leiden", "label_propagation")
 # Beyond so many clusters and entries of H, full storage takes many times as long.
@@ -70,8 +69,8 @@ def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
         return f"needs similarities that are stored as a sparse matrix: give {other}."
     if diagonal != "ignore":
         return "cannot fit the diagonal, which every column of H has a part in."
-    if loss not in LOSSES:
-        able = " and ".join(f'loss="{name}"' for name in LOSSES)
+    if not loss_class(loss).sparse:
+        able = " and ".join(f'loss="{name}"' for name in names() if loss_class(name).sparse)
         return f"is for {able}, not for loss={loss!r}."
     if isinstance(init, str) and init not in ("auto", *STARTS):
         known = ", ".join(repr(name) for name in STARTS)

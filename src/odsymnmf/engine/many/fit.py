@@ -100,7 +100,7 @@ def fit(
         M = run.complete()
     if checkpoint and run.status != "interrupted":
         checkpoint.end(run)
-    if r is None:
+    if r is None and not run.hurried:
         if _without_repeats(M, upper):
             run.end_at(M)
         M.drop_empty()

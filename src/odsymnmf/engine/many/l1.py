@@ -52,6 +52,8 @@ class SparseL1:
         self.A, self.H, self.rounds = A, H, rounds
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.cap = upper, cap
+        # Until they are computed; and what they were before any row was solved.
+        self.sums = self._first = ColumnSums(*[np.empty(0)] * 5)
 
     def price_of(self, M: Memberships) -> float:
         """Return zero: l1 is sparse without a price."""
@@ -75,9 +77,7 @@ class SparseL1:
         The violation is the largest change of an entry, relative to the largest entry.
         """
         self.H.tidy()
-        span, r = self.H.rows.span, self.H.r
-        W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
-        self.sums = ColumnSums(W, held, W.copy(), np.zeros(r), np.full(r, -1))
+        self.ready()
         swept = (self.rounds or one_by_one)(self, progress)
         self.H.compact()
         rows = self.H.rows
@@ -108,6 +108,19 @@ class SparseL1:
 
     def begin(self) -> None:
         """Do nothing: the sums were made for this sweep."""
+
+    def ready(self) -> None:
+        """Compute what rows are solved against."""
+        span, r = self.H.rows.span, self.H.r
+        W, held = self.H.column_sums(), span[:, 1] > span[:, 0]
+        self.sums = ColumnSums(W, held, W.copy(), np.zeros(r), np.full(r, -1))
+        self._first = ColumnSums(*(part.copy() for part in self.sums))
+
+    def take_out(self) -> tuple[Array, Array]:
+        """Return the columns and values of the last row, and leave it empty."""
+        for part, first in zip(self.sums, self._first, strict=True):
+            part[:] = first
+        return self.H.take_out()
 
     def make_room(self, entries: int) -> None:
         """Make room for a row of so many entries."""

@@ -120,6 +120,13 @@ class Memberships:
         """Make room in the log for so many entries more."""
         self.rows = with_log_room(self.rows, entries, self.dtype)
 
+    def take_out(self) -> tuple[Array, Array]:
+        """Return the columns and values of the last row, and leave it empty."""
+        rows = self.rows
+        begin, end = rows.span[-1]
+        rows.span[-1] = begin
+        return rows.column[begin:end].copy(), rows.value[begin:end].astype(np.float64)
+
     def column_sizes(self) -> Array:
         """Return how many items each column has."""
         return np.bincount(self.csr().indices, minlength=self.r)

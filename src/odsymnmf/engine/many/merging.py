@@ -6,16 +6,12 @@ disjoint sets of the same size and density p, with density q between them, that 
 ratio of densities, so that there is no resolution to choose.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.many.starts import incidence
 from odsymnmf.kernels import sparse_merge, sparse_starts
 from odsymnmf.kernels.sparse_arrays import Links
-
-Array = NDArray[Any]
 
 # One column must explain this share of what two do.
 BAR = 0.8

@@ -15,7 +15,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.engine.many.memberships import Memberships, empty_log, with_log_room
 from odsymnmf.engine.many.sweep import Progress, Swept
-from odsymnmf.engine.sweeps import ROUNDING
+from odsymnmf.engine.sweeps import NO_RISE
 from odsymnmf.engine.team import Team
 from odsymnmf.kernels import sparse_rounds
 from odsymnmf.kernels.sparse_arrays import Links, Rows
@@ -149,4 +149,4 @@ def _met(
 def _allowed(fit: Any) -> float:
     """By how much rounding may seem to raise f; asked for only where f seems to rise."""
     nothing = Memberships(np.zeros((fit.H.n, 1)), fit.H.dtype)
-    return ROUNDING * float(fit.objective(nothing))
+    return NO_RISE * float(fit.objective(nothing))

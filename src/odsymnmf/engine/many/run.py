@@ -9,8 +9,11 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Step
 from odsymnmf.engine.many.losses import SparseFit
 from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.run import Callback, Keep, Run, Sweep
+from odsymnmf.engine.run import LONG, Callback, Keep, Run, Sweep
 from odsymnmf.signals import held
+
+# What a step through two sorted lists takes, in multiply-adds of a row of numbers.
+MERGED = 8
 
 
 class SparseRun(Run):
@@ -49,7 +52,8 @@ class SparseRun(Run):
         self.places[order] = np.arange(len(order))
         self._shown: Any = None
         self.unpriced: float | None = None  # f(H) without the price, once somebody has asked
-        self.end = np.nan  # f(H) of the result, without the price
+        self.hurried = False  # Ctrl-C was pressed, and the objective would take long
+        self.end = np.nan  # f(H) of the result, without the price, as far as it is known
         self._swept = 0.0  # by how much the last sweep has lowered f, without the price
 
     @property
@@ -90,7 +94,16 @@ class SparseRun(Run):
         if self.state.n_iter > 0:
             with held():
                 self.fit.tidy(self.state.complete)
-        self.end_at(self.state.complete)
+        self.hurried = at_once and self._long()
+        if not self.hurried:
+            self.end_at(self.state.complete)
+            return
+        self.end = np.nan if self.unpriced is None else self.unpriced
+        self.history = self._history(self.end + self.fit.price_of(self.state.complete))
+
+    def _long(self) -> bool:
+        H = self.state.complete
+        return MERGED * len(self.fit.A.indices) * (1 + len(H.csr().data) / H.n) > LONG
 
     def end_at(self, H: Memberships) -> None:
         """Let the run end with f(H), and its history with the price of H added."""

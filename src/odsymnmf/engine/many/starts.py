@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, blocks
 from odsymnmf.kernels import sparse_starts
 from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.signals import check
 
 # An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego
 # network says nothing about groups. Hubs join in the first sweep.
@@ -24,6 +25,8 @@ FREE = 0.5
 STEPS, KEEP = 3, 0.15
 # Fewer items are no group.
 LEAST = 3
+# Items, or seeds, between two moments at which Ctrl-C is heard.
+SHORT = 2**16
 
 
 def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
@@ -59,10 +62,15 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
     near = _linked(A, (A.data > 0) & _both(A, degree <= bar))
     seeds = _linked(near, common_neighbours(near) > _by_chance(near))
     order = _by_gain(seeds)
-    items, begin = sparse_starts.ego_sets(
-        order, seeds, near, FREE, STEPS, KEEP, np.zeros(n, dtype=np.bool_), n, least, 2 * n + 64
-    )
-    return [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []
+    sets: list[Array] = []
+    held = np.zeros(n, dtype=np.bool_)
+    for b in blocks(len(order), SHORT):
+        check()
+        items, begin = sparse_starts.ego_sets(
+            order[b], seeds, near, FREE, STEPS, KEEP, held, n, least, 2 * n + 64
+        )
+        sets += [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []
+    return sets
 
 
 def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
@@ -136,9 +144,14 @@ def _both(A: Links, good: Array) -> Array:
 
 
 def common_neighbours(A: Links) -> Array:
-    """Return for each link how many neighbours its ends share."""
-    counts = np.zeros(len(A.indices), dtype=np.int32)
-    sparse_starts.common_neighbours(A.indptr, A.indices, counts)
+    """Return how many neighbours the ends of each link have in common."""
+    n, counts = len(A.indptr) - 1, np.zeros(len(A.indices), dtype=np.int32)
+    above, where = sparse_starts.beyond(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
+    for b in blocks(n, SHORT):
+        check()
+        some = (b.start, b.stop, A.indptr, A.indices, above, where, counts)
+        sparse_starts.common_neighbours(*some)
+    sparse_starts.mirror(A.indptr, A.indices, above, counts)
     return counts
 
 
@@ -157,8 +170,8 @@ def _by_gain(A: Links) -> Array:
     """Return the items with links, by the worth of their ego networks, the best first."""
     degree = np.diff(A.indptr).astype(np.float64)
     n = len(degree)
-    common = np.append(common_neighbours(A), 0)
-    triangles = np.add.reduceat(common, A.indptr[:-1]) * (degree > 0) / 2.0
+    met = np.add.reduceat(np.append(common_neighbours(A), 0), A.indptr[:-1])
+    triangles = met * (degree > 0) / 2.0
     inside, size = 2.0 * (degree + triangles), degree + 1.0
     pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))
     touched = degree + pattern @ degree

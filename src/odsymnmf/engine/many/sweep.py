@@ -9,20 +9,20 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from odsymnmf.arrays import Array
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import FULL_SIDE, empty_pairs, gram, with_room
 from odsymnmf.kernels import sparse_l2, sparse_objective, sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows
+from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows, add_pair
 from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.weights import ORDINARY, Weights
+from odsymnmf.signals import check
 
 if TYPE_CHECKING:
     from odsymnmf.engine.many.rounds import SparseRounds
 
-Array = NDArray[Any]
 Progress = Callable[[int], None]
 
 # Rows between two calls of ``progress``, and so between two moments at which Ctrl-C is heard.
@@ -77,6 +77,7 @@ def one_by_one(fit: Any, progress: Progress | None = None) -> Swept:
     fit.begin()
     passes, done, n = [], 0, fit.H.n
     while done < n:
+        check()
         items = np.arange(done, min(done + BLOCK, n))
         rows, need, swept = fit.solve(items, fit.H.rows, True, done)
         passes.append(swept)
@@ -132,6 +133,7 @@ class SparseL2:
         self.w0, self.E = float(weights.background), exceptions(weights)
         self.upper, self.share, self.cap, self.full_side = upper, share, cap, full_side
         self.price = np.full(H.n, -1.0 if share > 0 else 0.0)
+        self.D = empty_pairs(0, 1, full_side=-1)  # until it is computed
         self._sweeps, self._worn, self._anew = 0, False, 0
         self._counting = Lock()
 
@@ -223,6 +225,24 @@ class SparseL2:
     def begin(self) -> None:
         """Note the largest sums so far, before rows are solved."""
         np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
+
+    def ready(self) -> None:
+        """Compute what rows are solved against, without a sweep."""
+        self.refresh()
+
+    def take_out(self) -> tuple[Array, Array]:
+        """Return the columns and values of the last row, and leave it empty, with its price."""
+        columns, values = self.H.take_out()
+        self.price[-1] = -1.0
+        for p, (l, x) in enumerate(zip(columns, values, strict=True)):
+            self.D.diagonal[l] -= x * x
+            for t, y in zip(columns[:p], values[:p], strict=True):
+                # The pair is there: solving the row has put it in.
+                add_pair(
+                    np.int64(l), np.int64(t), -x * y, self.D.side, self.D.key, self.D.value,
+                    self.D.used,
+                )  # fmt: skip
+        return columns, values
 
     def make_room(self, entries: int) -> None:
         """Make room for a row of so many entries."""

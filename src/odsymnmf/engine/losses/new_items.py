@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear, nnls
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.engine.losses import Scales
+from odsymnmf.engine.losses.protocol import Scales
 
 # Passes over the entries of a row. l2 is then solved by an active set method: coordinate descent
 # is slow where columns of H are nearly the same.
