@@ -40,6 +40,8 @@ FOUND = [
     ("problems-l2-gram-sparse-unknown", 18, 3678),
     # An infinite id after ids that are numbers: NumPy warned of the cast.
     ("files-edges", 18, 87866),
+    # A line of what Unicode calls a blank, and nobody else.
+    ("files-edges", 18, 302205),
     # A name that is no UTF-8, inside of a sound parquet file.
     ("files-parquet", 1, 1110),
     # Whether a sweep that had left nothing was the last one, depended on the scale of A.

@@ -101,9 +101,9 @@ def factorize(
     restarts : int, optional
         Maximum number of rounds of column restarts. When a sweep changes little, every column in
         turn is removed and rebuilt greedily on the residual of the others; the new column is
-        kept if it lowers the objective. Rounds end when one changes nothing. None means 10 for
-        l1, which otherwise depends strongly on its start, and 0 for l2 and for sparse
-        memberships.
+        kept if it lowers the objective. Rounds end when one changes nothing, or when restarts
+        have taken as much work as 50 sweeps for each round. None means 10 for l1, which
+        otherwise depends strongly on its start, and 0 for l2 and for sparse memberships.
     memberships : {"auto", "sparse", "full"}
         How H is stored. "sparse": by its non-zeros, as a CSR array, at a cost that follows the
         memberships and not r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2

@@ -28,7 +28,8 @@ class Factorization:
     H : ndarray or scipy.sparse.csr_array of shape (n, r)
         Memberships: H[i, l] says how strongly item i belongs to cluster l.
     objective : float
-        The value of the loss at H.
+        The value of the loss at H; NaN where Ctrl-C came before it was known, and computing it
+        would have taken long. `odsymnmf.objective` then tells.
     history : ndarray of shape (1 + n_iter + len(restarts),)
         The objective at the start, after every sweep and after every accepted restart of a
         column; it never rises. With sparse memberships and l2, that is the objective plus the

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.blocking import BLOCK_ENTRIES
 from odsymnmf.resources import require
@@ -31,8 +33,9 @@ def require_memory(A: Similarity, r: int, init: Any) -> None:
     """Refuse a fit that cannot fit into the memory available, with the figure and a remedy."""
     size = peak_memory(A, r, init)
     if size > SMALL:
+        half = ", or give A in float32" if A.dtype == np.float64 else ""
         require(
             size,
             f"a fit of {A.n:,} items with r={r:,}",
-            "choose a smaller r, cluster fewer items, or give A in float32",
+            f"choose a smaller r or cluster fewer items{half}",
         )

@@ -25,7 +25,7 @@ Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 # for hundreds of sweeps around a column that is out of place.
 STALL = 1e-2
 # All restarts of a run take at most as much work as so many sweeps, for each round there may be.
-# Graphs take up to ten in a round; documents with about as many clusters as items took 270.
+# Graphs take a few; documents with about as many clusters as items took hundreds.
 ALLOWANCE = 50
 # What the objective may differ by from what the decreases add up to: more is not rounding.
 DRIFT = 1e-6

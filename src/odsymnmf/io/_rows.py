@@ -69,9 +69,10 @@ def rows(path: Path, body: bytes, delimiter: bytes | None, line: int) -> Iterato
 
 
 def _plain(body: bytes, delimiter: bytes | None, line: int) -> Iterator[Row]:
-    mark = delimiter.decode() if delimiter else None
+    # As bytes: Python takes other characters for blanks of a text, and none might be left.
     for start, end, number in lines(body, 0, line):
-        yield [piece.strip(BLANKS) for piece in body[start:end].decode().split(mark)], number
+        pieces = body[start:end].split(delimiter)
+        yield [piece.decode().strip(BLANKS) for piece in pieces], number
 
 
 def _unquoted(path: Path, body: bytes, delimiter: bytes | None, line: int) -> Iterator[Row]:
@@ -104,4 +105,4 @@ def _marked(body: bytes, delimiter: bytes | None) -> Iterator[str]:
         if not is_open and not is_odd:
             text = re.sub('"[^"]*"', lambda name: name[0].replace(" ", KEPT), text)
         is_open ^= is_odd
-        yield (text if delimiter else text.replace("\t", " ").strip()) + "\n"
+        yield (text if delimiter else text.replace("\t", " ").strip(" ")) + "\n"
