@@ -42,7 +42,7 @@ def after_one_round(A, H, loss, diagonal, upper=np.inf):
 
 def one_round(run):
     """A round of restarts, without sweeps."""
-    run.state.round = 0
+    run.state.round = run.state.spent = 0
     assert run._begin_round()
     while run.state.queue is not None:
         run._try_column()
