@@ -96,6 +96,27 @@ def test_texts_are_weighed_as_those_of_the_run(tmp_path):
     np.testing.assert_array_equal(again.toarray(), words.transform(texts).toarray())
 
 
+@pytest.mark.parametrize(
+    ("ending", "header", "options"),
+    [(".txt", "", ["--lines"]), (".csv", "n,opinion\n", ["--text-column", "opinion"])],
+)
+def test_a_file_of_texts_is_read_as_that_of_the_run(ending, header, options, tmp_path):
+    old, new, home = tmp_path / f"old{ending}", tmp_path / f"new{ending}", tmp_path / "run"
+    mark = "1," if header else ""
+    old.write_text(header + "".join(f"{mark}{text}\n" for text in TEXTS.values()))
+    new.write_text(f"{header}{mark}a ship at sea\n{mark}cow milk zebra\n")
+    assert run("cluster", old, *options, "-r", 2, "-o", home, "-q").exit_code == 0
+    of = [row[1] for row in table(home / "labels.csv")]
+    for k, (model, said) in enumerate(((home, []), (home / "model.odsym", options))):
+        result = run("predict", model, new, *said, "-o", tmp_path / f"out{k}")
+        assert result.stdout.startswith("2 new items; wrote ")
+        found = [row[1] for row in table(tmp_path / f"out{k}" / "labels.csv")]
+        assert found == ["cluster", of[1], of[-1]]
+    (tmp_path / "one").write_text("a ship at sea")  # not like the file of the run: one text
+    result = run("predict", home, tmp_path / "one", "-o", tmp_path / "single")
+    assert result.stdout.startswith("1 new item; wrote ")
+
+
 def test_bad_predictions_are_one_line(graph):
     (graph / "same.csv").write_text("item 1,item 2,1\n")
     (graph / "far.csv").write_text("x,y,1\n")

@@ -100,7 +100,8 @@ def test_words_are_chosen(tmp_path):
 
     words, used = shown("--stop-words", leave, "--max-df", "0.9")
     assert "captain" not in words
-    assert used == {"stop_words": str(leave), "min_df": 1, "max_df": 0.9, "ngrams": 1}
+    chosen = {"stop_words": str(leave), "min_df": 1, "max_df": 0.9, "ngrams": 1}
+    assert used == {"lines": True, **chosen}
     assert {*SEA} <= shown("--stop-words", "none")[0]
     phrases = shown("--ngrams", 2)[0]
     assert any(" " in phrase for phrase in phrases)

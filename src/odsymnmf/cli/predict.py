@@ -7,6 +7,7 @@ import click
 
 from odsymnmf.cli.options import FilePath
 from odsymnmf.cli.text import plain
+from odsymnmf.cli.words import COLUMN, LINES, refuse_both
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +28,23 @@ GRAPHS = ("edges", "adjlist", "graphml", "gexf", "gml", "pajek")
     help="Folder for the results, to be created.",
 )
 @click.option("--format", help="Format of NEW, if it is not recognised.")
-def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None) -> None:
+@COLUMN
+@LINES
+def predict(
+    run: Path,
+    inputs: tuple[str, ...],
+    output: Path,
+    format: str | None,
+    text_column: str | None,
+    lines: bool,
+) -> None:
     """Find memberships of the items in NEW, with those of RUN held fixed.
 
     RUN is a folder that odsymnmf cluster has written, or the model.odsym in it. NEW is like its
     input: links of new items to those of the run; a table of similarities, a row for each new item
     and a column for each item of the run; rows of features; or texts. Two files are written,
-    labels.csv and membership.csv (membership.npz for a run with --many).
+    labels.csv and membership.csv (membership.npz for a run with --many). A file of texts is read as
+    that of the run was (--text-column, --lines) if its name ends in the same way.
 
     \b
     odsymnmf predict run new.csv -o predicted
@@ -41,6 +52,7 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
     from scipy import sparse
 
     from odsymnmf import io, runs
+    from odsymnmf.drawing.names import count
     from odsymnmf.estimators.saving import load_with_features
     from odsymnmf.memberships import labels
 
@@ -48,6 +60,7 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
         raise io.InputError(
             f"{output} holds a run, which predict does not replace; choose another name"
         )
+    refuse_both(text_column, lines)
     runs.check_folder(output)  # before the work, not after
     path = run / "model.odsym" if run.is_dir() else run
     if not path.exists():
@@ -58,7 +71,8 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
     if not hasattr(model, "labels_"):
         raise io.InputError(f"{path} holds a factorization, which cannot predict; give a run")
     if features is not None and features.idf is not None:
-        names, X = _texts(inputs, features)
+        form = {"column": text_column, "lines": lines}
+        names, X = _texts(inputs, features, form if text_column or lines else _form(run, inputs))
     elif len(inputs) > 1:
         raise click.UsageError("give one file of new items (several only of texts)")
     elif model.affinity == "precomputed":
@@ -82,7 +96,7 @@ def predict(run: Path, inputs: tuple[str, ...], output: Path, format: str | None
             runs.write_table(new / "membership.csv", header, table)
     unassigned = int((clusters < 0).sum())
     loose = f", {unassigned} of them in no cluster" if unassigned else ""
-    click.echo(f"{len(names)} new items{loose}; wrote {output}")
+    click.echo(f"{count(len(names), 'new item')}{loose}; wrote {output}")
 
 
 def _input_format(run: Path) -> str | None:
@@ -94,11 +108,25 @@ def _input_format(run: Path) -> str | None:
     return str(runs.read_record(run).get("input", {}).get("format"))
 
 
-def _texts(paths: "Sequence[str]", features: Any) -> tuple[list[str], Any]:
+def _form(run: Path, paths: "Sequence[str]") -> dict[str, Any]:
+    """Return how the texts of the run were read, if this is a file of the same kind."""
+    if not run.is_dir() or len(paths) != 1 or Path(paths[0]).is_dir():
+        return {}
+    from odsymnmf import runs
+
+    record = runs.read_record(run)
+    before = record.get("input", {}).get("paths", [])
+    if [Path(path).suffix for path in before] != [Path(paths[0]).suffix]:
+        return {}
+    words = record.get("words", {})
+    return {"column": words.get("text_column"), "lines": bool(words.get("lines"))}
+
+
+def _texts(paths: "Sequence[str]", features: Any, form: dict[str, Any]) -> tuple[list[str], Any]:
     from odsymnmf import io
     from odsymnmf.cli.words import readable, weigh_known
 
-    names, texts = io.read_texts(paths)
+    names, texts = io.read_texts(paths, **form)
     return readable(names), weigh_known(texts, features)
 
 

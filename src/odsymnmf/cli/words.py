@@ -22,6 +22,12 @@ DEFAULTS: dict[str, Any] = {"stop_words": "english", "min_df": 3, "max_df": 0.5,
 # As scikit-learn: two or more letters or digits.
 WORD = re.compile(r"\b\w\w+\b")
 
+COLUMN = click.option(
+    "--text-column",
+    metavar="NAME",
+    help="The column that holds the texts, in a csv, tsv or JSON lines file.",
+)
+LINES = click.option("--lines", is_flag=True, help="Every line of the file is a separate text.")
 OPTIONS = [
     click.option(
         "--text",
@@ -29,12 +35,8 @@ OPTIONS = [
         help="INPUT holds texts: a folder or several files, one text each; or a csv, tsv or JSON "
         "lines file with a column of texts.",
     ),
-    click.option(
-        "--text-column",
-        metavar="NAME",
-        help="The column that holds the texts, in a csv, tsv or JSON lines file.",
-    ),
-    click.option("--lines", is_flag=True, help="Every line of INPUT is a separate text."),
+    COLUMN,
+    LINES,
     click.option(
         "--stop-words",
         type=FilePath(),
@@ -86,8 +88,7 @@ class Words:
     def of(cls, parameters: dict[str, Any]) -> "Words | None":
         """Take the options about texts out of all; None if INPUT holds no texts."""
         said = cls(**{name: parameters.pop(name) for name in cls.__dataclass_fields__})
-        if said.text_column is not None and said.lines:
-            raise click.UsageError("--text-column and --lines exclude each other; use one of them")
+        refuse_both(said.text_column, said.lines)
         if said.text or said.lines or said.text_column is not None:
             return said
         for name in DEFAULTS:
@@ -101,6 +102,18 @@ class Words:
         few = {"min_df": 1, "max_df": 1.0} if n_texts < MANY else {}
         said = {name: getattr(self, name) for name in DEFAULTS}
         return {**DEFAULTS, **few, **{name: x for name, x in said.items() if x is not None}}
+
+    def form(self) -> dict[str, Any]:
+        """Return how the file of texts was to be read, for `odsymnmf predict`."""
+        if self.lines:
+            return {"lines": True}
+        return {} if self.text_column is None else {"text_column": self.text_column}
+
+
+def refuse_both(text_column: str | None, lines: bool) -> None:
+    """Refuse two ways to read one file."""
+    if text_column is not None and lines:
+        raise click.UsageError("--text-column and --lines exclude each other; use one of them")
 
 
 def read_words(paths: Sequence[str], words: Words) -> tuple["Items", str, dict[str, Any]]:
@@ -119,7 +132,11 @@ def read_words(paths: Sequence[str], words: Words) -> tuple["Items", str, dict[s
         piece = part.encode()
         fingerprint.update(len(piece).to_bytes(8, "big") + piece)
     notes = _without_words([names[i] for i in (X.getnnz(axis=1) == 0).nonzero()[0]])
-    return io.Items(X, names, "text", notes, features=terms), fingerprint.hexdigest(), used
+    return (
+        io.Items(X, names, "text", notes, features=terms),
+        fingerprint.hexdigest(),
+        {**words.form(), **used},
+    )
 
 
 def _weights(texts: list[str], used: dict[str, Any]) -> tuple[Any, list[str]]:
