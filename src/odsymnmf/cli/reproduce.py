@@ -13,13 +13,14 @@ from odsymnmf.cli.cluster import INTERRUPTED
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def reproduce(ctx: click.Context, /, arguments: tuple[str, ...]) -> None:
-    """Make a table or figure of the paper anew; --help shows which, and the options."""
+    """Reproduce a table or figure of the paper; --help shows which, and the options."""
     from odsymnmf.reproduce import main
 
     try:
         main(arguments, prog="odsymnmf reproduce")
     except KeyboardInterrupt:
         click.echo(
-            "interrupted; the same command goes on from the cells that are finished", err=True
+            "interrupted; run the same command again to continue after the cells that are finished",
+            err=True,
         )
         ctx.exit(INTERRUPTED)

@@ -77,7 +77,7 @@ class Checkpoint:
 
     def _damaged(self) -> storage.StorageError:
         return storage.StorageError(
-            f"{self.path} is damaged: its parts do not fit together; remove it to begin anew."
+            f"{self.path} is damaged: its parts do not fit together; remove it to start again."
         )
 
     def _refuse_others(self, found: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ class Checkpoint:
             else f"its {name} was {found.get(name)!r}, not {self.identity[name]!r}"
         )
         raise storage.StorageError(
-            f"{self.path} is the checkpoint of another fit: {reason}. Remove it to begin anew, or "
+            f"{self.path} is the checkpoint of another fit: {reason}. Remove it to start again, or "
             "give another path."
         )
 

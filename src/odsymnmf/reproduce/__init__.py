@@ -86,7 +86,7 @@ def main(
     """Parse the command line and write what it names; exit with 1 for bad input, 2 for usage."""
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Write tables and figures of the paper, beside its own numbers.",
+        description="Write tables and figures of the paper, next to the published numbers.",
     )
     parser.add_argument("names", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--out", type=Path, required=True, help="directory to write to")
