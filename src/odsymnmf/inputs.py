@@ -277,9 +277,9 @@ def _is_anndata(A: Any) -> bool:
 
 def _from_anndata(adata: Any, key: str) -> Named:
     if key not in adata.obsp:
-        there = ", ".join(map(repr, adata.obsp)) or "nothing"
+        there = "only " + ", ".join(map(repr, adata.obsp)) if adata.obsp else "it is empty"
         raise ValueError(
-            f"adata.obsp holds no {key!r}, but {there}; compute neighbours first with "
+            f"adata.obsp has no {key!r} ({there}); compute neighbours first with "
             "scanpy.pp.neighbors(adata), or name another matrix."
         )
     return Named(adata.obsp[key], list(adata.obs_names))

@@ -87,7 +87,7 @@ def test_scanpy_draws_it(cells):
 def test_what_is_missing_is_said(cells):
     bare = anndata.AnnData(np.ones((5, 2), dtype=np.float32))
     for attempt in (lambda: od.scanpy.cluster(bare, 2), lambda: ODSymNMF(2).fit(bare)):
-        with pytest.raises(ValueError, match=r"no 'connectivities', but nothing.*pp\.neighbors"):
+        with pytest.raises(ValueError, match=r"no 'connectivities' \(it is empty\).*pp\.neighbors"):
             attempt()
     with pytest.raises(ValueError, match="no neighbours 'many'"):
         od.scanpy.cluster(cells, 2, neighbors_key="many")
