@@ -214,7 +214,9 @@ def _from_networkx(G: Any, weight: str) -> Named:
 
 def _from_igraph(G: Any, weight: str) -> Named:
     attributes = G.vs.attributes()
-    names = list(G.vs["name"]) if "name" in attributes else None
+    # igraph's own converter keeps the nodes of a networkx graph under the second of these.
+    named = next((key for key in ("name", "_nx_name") if key in attributes), None)
+    names = list(G.vs[named]) if named else None
     sides = list(G.vs["type"]) if "type" in attributes else []
     ends = np.array(G.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     _refuse_bipartite(sides, ends, "G.bipartite_projection()")
