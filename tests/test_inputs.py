@@ -149,6 +149,12 @@ def test_annotated_graphs_can_be_written(G, tmp_path):
     other = nx.Graph(LINKS)
     od.graphs.annotate(other, sparse.csr_array(model.membership_), key="group")
     assert dict(other.nodes(data="group")) == dict(G.nodes(data="cluster"))
+    # Not one attribute for every cluster: there may be thousands.
+    assert {*other.nodes["c"]} == {"group", "group_memberships"}
+    assert {*other.nodes(data="group_memberships")} == {
+        (x, " ".join(f"{l}:{h:g}" for l, h in enumerate(row) if h))
+        for x, row in zip(G, model.membership_, strict=True)
+    }
     with pytest.raises(ValueError, match="5 nodes"):
         od.graphs.annotate(G, np.ones((4, 2)))
     with pytest.raises(ValueError, match="ndarray"):

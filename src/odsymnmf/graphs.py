@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
 from odsymnmf.inputs import called, is_igraph, is_networkx
 from odsymnmf.members import as_members
 from odsymnmf.memberships import Rule, overlapping_sets
@@ -17,7 +16,9 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     """Write labels and memberships into a graph, as attributes of its nodes.
 
     Attribute ``key`` becomes the label of the node (an int, -1 for none), ``key_0``, ``key_1``,
-    ... its memberships (floats): plain numbers, which every file format of graphs can hold.
+    ... its memberships (floats): plain numbers, which every file format of graphs can hold. Sparse
+    memberships, of thousands of clusters, become one text per node, ``key_memberships``: those
+    that are not zero, such as "3:0.5 17:1".
 
     Parameters
     ----------
@@ -41,8 +42,10 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     # Those of a model may have been settled by more than its memberships.
     labels = getattr(result, "labels_", None)
     columns = {key: (as_members(H).label if labels is None else labels).tolist()}
-    for l in range(H.shape[1]):
-        columns[f"{key}_{l}"] = _column(H, l).astype(float).tolist()
+    if sparse.issparse(H):
+        columns[f"{key}_memberships"] = _texts(sparse.csr_array(H))
+    else:
+        columns |= {f"{key}_{l}": H[:, l].astype(float).tolist() for l in range(H.shape[1])}
     if is_igraph(G):
         for name, values in columns.items():
             G.vs[name] = values
@@ -122,6 +125,11 @@ def _memberships(result: Any, n: int) -> Any:
     return H
 
 
-def _column(H: Any, l: int) -> Array:
-    column = H[:, [l]]
-    return np.asarray(column.toarray() if sparse.issparse(column) else column).ravel()
+def _texts(H: Any) -> list[str]:
+    """Return the memberships of every item that are not zero, as text."""
+    entries = [
+        f"{l}:{value:g}" if value else ""
+        for l, value in zip(H.indices.tolist(), H.data.tolist(), strict=True)
+    ]
+    rows = zip(H.indptr[:-1].tolist(), H.indptr[1:].tolist(), strict=True)
+    return [" ".join(filter(None, entries[begin:end])) for begin, end in rows]

@@ -320,6 +320,18 @@ def test_nothing_of_n_times_r_is_made_on_the_way():
     assert peak < 8e6 < 4000 * 1000 * 8
 
 
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_a_hub_that_met_the_cap_is_told_of(loss):
+    groups, size = 70, 5
+    n = groups * size + 1
+    labels = np.append(np.arange(n - 1) // size, -1)
+    A = (labels[:, None] == labels).astype(float)
+    A[-1] = A[:, -1] = 1.0
+    with pytest.warns(UserWarning, match=r"64 memberships or more: 1, the first is 350\. "):
+        f = od.factorize(sparse.csr_array(A), "auto", loss=loss)
+    assert np.diff(f.H.indptr)[-1] == 64
+
+
 def test_a_loss_that_claims_sparse_sweeps_has_them():
     """Said by its class, because the sweeps bring Numba with them."""
     assert {name for name in losses.names() if losses.loss_class(name).sparse} == set(KINDS)

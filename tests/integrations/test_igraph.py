@@ -22,9 +22,9 @@ def test_the_same_graph_as_of_networkx():
     G = ig.Graph.from_networkx(weighted)
     theirs, ours = inputs.similarities(weighted), inputs.similarities(G)
     assert_array_equal(theirs.matrix.toarray(), ours.matrix.toarray())
-    assert ours.names is None  # from_networkx puts them into another attribute
-    G.vs["name"] = G.vs["_nx_name"]
-    assert inputs.similarities(G).names == theirs.names
+    assert ours.names == theirs.names
+    G.vs["name"] = [name.upper() for name in theirs.names]
+    assert inputs.similarities(G).names == G.vs["name"]
 
 
 def test_there_and_back(G, tmp_path):

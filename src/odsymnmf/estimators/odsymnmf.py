@@ -95,7 +95,7 @@ class ODSymNMF(
         needs sparse similarities and one start. ``membership_`` is then a CSR array, and "auto"
         means: for ``n_clusters`` as many as the start finds, for ``init`` "ego", for ``normalize``
         None, for ``upper`` (squared errors) the root of the largest similarity. Labels are then
-        not settled, sweeps use one thread, and there are neither checkpoints nor `score`.
+        not settled.
     normalize : {"auto", "degree", None}, default="auto"
         "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
         no longer count more than others. "auto" does so for squared errors, with

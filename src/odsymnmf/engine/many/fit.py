@@ -14,7 +14,7 @@ from odsymnmf.engine.many.losses import KINDS, SparseFit
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.rounds import SparseRounds
 from odsymnmf.engine.many.run import SparseRun
-from odsymnmf.engine.many.sweep import links
+from odsymnmf.engine.many.sweep import CAP, links
 from odsymnmf.engine.run import Callback, Status
 from odsymnmf.engine.sets import as_sets
 from odsymnmf.engine.team import Team
@@ -105,6 +105,7 @@ def fit(
             run.end_at(M)
         M.drop_empty()
     H = run.as_given(M)
+    _tell_of_hubs(H)
     # Where there is no cluster at all, one that is empty.
     H.resize(A.n, max(1, H.shape[1]) if r is None else r)
     return Found(H, run.end, run.history, run.state.n_iter, run.status)
@@ -145,6 +146,18 @@ def _without_repeats(M: Memberships, upper: float) -> bool:
     if merged:
         np.minimum(M.rows.value, upper, out=M.rows.value)
     return merged
+
+
+def _tell_of_hubs(H: sparse.csr_array) -> None:
+    """Warn of items with as many memberships as the rule for hubs lets them take up."""
+    hubs = np.flatnonzero(np.diff(H.indptr) >= CAP)
+    if len(hubs):
+        warnings.warn(
+            f"items with {CAP} memberships or more: {len(hubs)}, the first is {hubs[0]}. A sweep "
+            f"tries no more than {CAP} clusters that are new to an item, so such hubs may belong "
+            'to others, too; leave them out of A, or use memberships="full".',
+            stacklevel=4,
+        )
 
 
 def _best(M: Memberships, r: int | None) -> Memberships:
