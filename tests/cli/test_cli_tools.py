@@ -308,4 +308,4 @@ def test_reproduce_is_handed_its_own_options(monkeypatch):
     monkeypatch.setattr(room, "main", interrupted)
     result = run("reproduce", "starts")
     assert result.exit_code == 130
-    assert result.stderr.startswith("interrupted; the same command goes on")
+    assert result.stderr.startswith("interrupted; run the same command again to continue")

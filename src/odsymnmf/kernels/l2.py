@@ -183,7 +183,7 @@ def entries(
             if a < CANCELLED * full:
                 a = exact_sum(exceptions, own_row, k, l, w0, H, 2)
                 size_q = w0 * (abs(g[l]) + root[l] * size + gross(source, p, l)) + heavy_size
-                if abs(q) <= ROUNDING * size_q:
+                if a > TINY and abs(q) <= ROUNDING * size_q:
                     continue  # q has no digit left, and a step of q / a could be any number
             inverted = 1.0 / a if a > TINY else 0.0
         if diagonal is None and old == 0.0 and q <= 0.0 and inverted > 0.0:
