@@ -47,7 +47,7 @@ def cluster(workers: int, memory: str = "auto") -> Iterator[Any]:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     options = {"silence_logs": logging.ERROR, "dashboard_address": ":0", "memory_limit": memory}
     with (
-        LocalCluster(workers, threads_per_worker=1, processes=True, **options) as local,
+        LocalCluster(n_workers=workers, threads_per_worker=1, **options) as local,
         Client(local) as client,
     ):
         client.wait_for_workers(workers)
