@@ -106,11 +106,11 @@ def load(k, H, sums, row):
     Return how many there are, |x|^2 and c = own . x: D_k x is u - c own.
     """
     remember(k, H, row.before)
-    return _begin(k, H, sums, row)
+    return begin_row(k, H, sums, row)
 
 
 @part
-def _begin(k, H, sums, row):
+def begin_row(k, H, sums, row):
     """As `load`, but for ``before``, which not every sweep needs."""
     D, peak = sums.D, sums.peak
     r = D.shape[0]
@@ -240,7 +240,7 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
         k = items[p]
         gather(source, p, items, H, row.g)
         keep(source, k, H, row.before)
-        start = _begin(k, H, sums, row)
+        start = begin_row(k, H, sums, row)
         m, decrease, violation = entries(
             p,
             k,

@@ -21,7 +21,7 @@ import numpy as np
 from odsymnmf.kernels.compile import kernel, part, summing
 from odsymnmf.kernels.l1 import begin
 from odsymnmf.kernels.l1 import solve_row as solve_l1
-from odsymnmf.kernels.l2 import entries, load, note_peaks
+from odsymnmf.kernels.l2 import begin_row, entries, note_peaks
 from odsymnmf.kernels.mixed import solve_row as solve_mixed
 from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.sources import gather, look_ahead
@@ -45,40 +45,44 @@ def _begin_row(k, p, H, New):
 
 
 @part
-def _put_back(sums, row):
-    """Put the row back into D, if it was left out lest its sums cancel; say whether it moved."""
-    D, x, before, own, d = sums.D, row.x, row.before, row.own, row.g
-    moved, outside = 0, 0  # counted without a branch
-    for l in range(len(x)):
-        d[l] = x[l] - before[l]
-        moved += x[l] != before[l]
-        outside += own[l] != before[l]
+def _note_gram(k, m, H, D, row, change):
+    """Add E = o d^T + d n^T of a row to the change of D, each pair of its entries once.
+
+    Return whether the row has moved, and the square of E. Written so, small changes keep their
+    digits. ``m`` entries were or are not zero. A row that was left out of D, lest its sums cancel,
+    is put back.
+    """
+    x, own, found, o, d, n = row.x, row.own, row.found, row.u, row.g, row.values
+    oo, nn, dd, od, nd, outside = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    for j in range(m):
+        t = found[j]
+        o[j], n[j] = H[k, t], x[t]
+        d[j] = n[j] - o[j]
+        outside += own[t] != o[j]
+        oo += o[j] * o[j]
+        nn += n[j] * n[j]
+        dd += d[j] * d[j]
+        od += o[j] * d[j]
+        nd += n[j] * d[j]
     if outside > 0:
-        for t in range(len(x)):
-            for l in range(len(x)):
-                D[t, l] += before[t] * before[l]
-    return moved > 0
+        for j in range(m):
+            for i in range(m):
+                D[found[j], found[i]] += o[j] * o[i]
+    if dd > 0.0:
+        for j in range(m):
+            t, o_j, d_j = found[j], o[j], d[j]
+            for i in range(j + 1):
+                change[t, found[i]] += o_j * d[i] + d_j * n[i]
+    return dd > 0.0, (oo + nn) * dd + 2.0 * od * nd
 
 
 @part
-def _note_gram(m, row, change):
-    """Add E = o d^T + d n^T of a row to the change of D, and return its square.
-
-    Written so, small changes keep their digits. ``m`` entries were or are not zero.
-    """
-    n, o, d, found = row.x, row.before, row.g, row.found
-    oo, nn, dd, od, nd = 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(m):
-        t = found[j]
-        o_t, d_t, n_t = o[t], d[t], n[t]
-        oo += o_t * o_t
-        nn += n_t * n_t
-        dd += d_t * d_t
-        od += o_t * d_t
-        nd += n_t * d_t
-        for l in range(len(n)):
-            change[t, l] += o_t * d[l] + d_t * n[l]
-    return (oo + nn) * dd + 2.0 * od * nd
+def _complete(change):
+    """Make the sum of all E symmetric, where each pair of entries is on one side of it or other."""
+    for t in range(len(change)):
+        for l in range(t):
+            change[t, l] += change[l, t]
+            change[l, t] = change[t, l]
 
 
 @part
@@ -90,6 +94,7 @@ def _meet(items, H, New, moved, row, change, squares, decrease):
     once more.
     """
     r, total = change.shape[0], 0.0
+    _complete(change)
     if squares <= OUTWEIGHED * decrease:
         for t in range(r):
             for l in range(r):
@@ -138,16 +143,15 @@ def propose_l2(
         gather(source, p, items, H, row.g)
         if p + 1 < len(items):
             prefetch(H, items[p + 1])
-        start = load(k, H, sums, row)
+        start = begin_row(k, H, sums, row)
         m, decrease, violation = entries(
             p, k, k, source, sums.D, row, heavy, exceptions, w0, diagonal, upper, 0.0, start, H,
             New, p,
         )  # fmt: skip
         total += decrease
         violations += violation
-        moved[p] = _put_back(sums, row)
-        if moved[p]:
-            squares += _note_gram(m, row, change)
+        moved[p], square = _note_gram(k, m, H, sums.D, row, change)
+        squares += square
     clash = _meet(items, H, New, moved, row, change, squares, total)
     return total, violations, clash
 
@@ -194,9 +198,8 @@ def propose_mixed(
         absolute += first
         squared += second
         furthest = max(furthest, largest)
-        moved[p] = _put_back(gram, row)
-        if moved[p]:
-            squares += _note_gram(m, row, change_D)
+        moved[p], square = _note_gram(k, m, H, gram.D, row, change_D)
+        squares += square
         for l in range(len(x)):
             clash_W += change_W[l] * (x[l] - before[l])
             change_W[l] += x[l] - before[l]
