@@ -54,7 +54,7 @@ def sum_of_others(k, l, H, w0, E, found, weighted):
 def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, cap, put):
     """Solve the rows of the items, as far as there is room for the answers in ``out``.
 
-    ``out`` is a `Rows`; its log gets the rows, ``out.span[p]`` says where that of ``items[p]``
+    ``out`` is a `Log` that gets the rows, ``out.span[p]`` says where that of ``items[p]``
     is. With ``put``, out is H: the row becomes that of its item, and the sums learn of it.
     ``position`` is the place of the first item in the sweep; ``moved`` says at which place each
     column's sum changed last.

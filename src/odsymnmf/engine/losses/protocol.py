@@ -68,7 +68,12 @@ class Worth(NamedTuple):
 
 
 class Sums(Protocol):
-    """What sweeps keep up to date about H."""
+    """What sweeps keep up to date about H.
+
+    A column that is built anew: `save`, `column_changed`, sweeps, and `restore` if it was in vain.
+    A round: `begin_round`, `Loss.propose` for every tile, `Loss.meetings`; then, only if f falls,
+    `rows_changed` and the tasks of `put`, in any order, and at last `add`.
+    """
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""
