@@ -12,6 +12,8 @@ from odsymnmf.engine.losses import REGISTRY
 SOURCE = Path(odsymnmf.__file__).parent
 STORAGE = {"Dense", "Sparse", "Gram", "SparsePart", "DensePart", "DocumentsPart"}
 LOSSES = {kind.__name__ for kind in REGISTRY.values()} | {"SparseL1", "SparseL2"}
+# Sizes that tell one kind of similarities from another, if they are asked whether there are any.
+KINDS_OF_SIZES = {"stored", "row_entries", "block_entries"}
 # The rooms of the losses, the registry of those that know sparse memberships, and the paper.
 ROOMS_OF_LOSSES = ("engine/losses/", "engine/many/losses.py", "paper/", "reproduce/")
 ROOMS_OF_PROBLEMS = ("problem/", "inputs.py")
@@ -37,12 +39,16 @@ def asked(code):
             held = isinstance(first, ast.Attribute) and first.attr in ("A", "X", "similarity")
             if called in ("hasattr", "getattr", "issparse") and held:
                 yield node.lineno, "storage"
+            if called in ("hasattr", "getattr") and _last(first) in ("sums", "products"):
+                yield node.lineno, "storage"
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             constants = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
             if names & {value for value in constants if isinstance(value, str)}:
                 yield node.lineno, "loss"
             attributes = [side for side in sides if isinstance(side, ast.Attribute)]
+            if None in constants and any(a.attr in KINDS_OF_SIZES for a in attributes):
+                yield node.lineno, "storage"
             if any(a.attr == "name" and _last(a.value) == "loss" for a in attributes):
                 yield node.lineno, "loss"
 
@@ -78,6 +84,10 @@ def test_nobody_else_asks(what, rooms):
         ("isinstance(A, problem.Dense | Sparse)", "storage"),
         ('hasattr(self.A, "X")', "storage"),
         ("issparse(similarity.X)", "storage"),
+        ("if A.stored is None: pass", "storage"),
+        ("left = None != self.fits.A.stored", "storage"),
+        ('hasattr(sums.products, "news")', "storage"),
+        ('getattr(sums, "products", None)', "storage"),
     ],
 )
 def test_questions_are_noticed(code, what):

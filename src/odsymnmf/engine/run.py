@@ -184,7 +184,7 @@ class Run:
     def _long(self) -> bool:
         """Tell whether the objective takes so long that who pressed Ctrl-C should not wait."""
         A = self.loss.A
-        return self.state.H.shape[1] * (A.stored or A.n**2 // 2) > LONG
+        return self.state.H.shape[1] * A.stored > LONG
 
     def _known(self) -> float:
         """Return the objective after the last complete step if it is known, else NaN."""

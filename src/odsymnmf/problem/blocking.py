@@ -79,6 +79,11 @@ def scaled_rows(X: Any, s: Array) -> Any:
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
+def entries_of_block(n: int) -> int:
+    """Return how many entries the rows of a block have where rows are full, at most."""
+    return max(n, BLOCK_ENTRIES if n > 2048 else n**2)
+
+
 def rows_of(A: Any, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:
     """Yield some of the items after another, with their rows of A."""
     for some in short_blocks(A, items, r):

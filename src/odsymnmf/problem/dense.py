@@ -11,7 +11,7 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import together
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, without_diagonal
-from odsymnmf.problem.closed_forms import absolute_error, pairwise_error
+from odsymnmf.problem.closed_forms import absolute_error, explained, pairwise_error
 from odsymnmf.problem.following import BLOCK, Streaming, block_product, joined, square
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
@@ -68,9 +68,19 @@ class Dense:
         return float(sum(np.einsum("ij,ij->", piece, piece) for piece in pieces))
 
     @property
-    def stored(self) -> int | None:
-        """How many pairs i < j are stored, None if all are."""
-        return None
+    def stored(self) -> int:
+        """How many pairs i < j are stored."""
+        return self.n * (self.n - 1) // 2
+
+    @property
+    def sparser(self) -> str | None:
+        """What to give in its place, so that links alone are stored; None if they are."""
+        return "scipy.sparse.csr_array(A), if most similarities are zero"
+
+    @property
+    def block_entries(self) -> int:
+        """How many entries the rows of a block have that are computed when they are needed."""
+        return blocking.entries_of_block(self.n)
 
     @property
     def n_features(self) -> int | None:
@@ -103,6 +113,10 @@ class Dense:
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} |A_ij - h_i . h_j|."""
         return absolute_error(self, H)
+
+    def explained(self, H: Array) -> tuple[float, float]:
+        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
+        return explained(self, H)
 
     def following(self, H: Array) -> Streaming:
         """Return the products A @ H that follow changes of H."""

@@ -12,7 +12,7 @@ from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import share
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squares, scaled_rows
-from odsymnmf.problem.closed_forms import absolute_error, pair_squares, unless_cancelled
+from odsymnmf.problem.closed_forms import absolute_error, explained, pair_squares, unless_cancelled
 from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
 from odsymnmf.problem.picks import ProductPicks
 from odsymnmf.problem.rounds import Round
@@ -76,9 +76,19 @@ class Gram:
         return float(max(0.0, total - np.sum(np.square(self.diagonal, dtype=np.float64))))
 
     @property
-    def stored(self) -> int | None:
-        """How many pairs i < j are stored, None if all are."""
-        return None
+    def stored(self) -> int:
+        """How many pairs i < j are stored."""
+        return self.n * (self.n - 1) // 2
+
+    @property
+    def sparser(self) -> str | None:
+        """What to give in its place, so that links alone are stored; None if they are."""
+        return 'a graph of nearest neighbours, affinity="nearest_neighbors"'
+
+    @property
+    def block_entries(self) -> int:
+        """How many entries the rows of a block have that are computed when they are needed."""
+        return blocking.entries_of_block(self.n)
 
     @property
     def n_features(self) -> int | None:
@@ -120,6 +130,10 @@ class Gram:
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} |A_ij - h_i . h_j|."""
         return absolute_error(self, H)
+
+    def explained(self, H: Array) -> tuple[float, float]:
+        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
+        return explained(self, H)
 
     def following(self, H: Array) -> FeatureSums:
         """Return the products A @ H that follow changes of H."""

@@ -70,6 +70,9 @@ class ColumnSums:
         """Return no tasks: there are no products with A to tell."""
         return []
 
+    def shared(self) -> None:
+        """Return None: there are no products with A to tell of."""
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"W": self.W, "peak": self.peak, "held": self.held}

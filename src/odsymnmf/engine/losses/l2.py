@@ -63,6 +63,10 @@ class GramSums:
         """Return the tasks that let the products with A learn of a round."""
         return self.products.put()
 
+    def shared(self) -> Any:
+        """Return the products with A whose changes in a round workers tell each other, or None."""
+        return self.products.shared()
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"D": self.D, "peak": self.peak, **self.products.state()}

@@ -67,6 +67,9 @@ class BothSums:
         """Return no tasks: no product with A is made use of."""
         return []
 
+    def shared(self) -> None:
+        """Return None: no product with A is made use of."""
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         mine = {f"{name}_1": array for name, array in self.columns.state().items()}

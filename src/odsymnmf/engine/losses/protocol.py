@@ -99,6 +99,9 @@ class Sums(Protocol):
     def put(self) -> list[Task]:
         """Return the tasks that let the products with A learn of a round."""
 
+    def shared(self) -> Any:
+        """Return the products with A whose changes in a round workers tell each other, or None."""
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
 
