@@ -9,7 +9,7 @@ import numpy as np
 import odsymnmf
 from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.defaults import usual_start
-from odsymnmf.engine.checkpoint import seed_of
+from odsymnmf.engine.checkpoint import complete, seed_of
 from odsymnmf.engine.how import How
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.magnitude import Magnitude, within_reason
@@ -143,11 +143,7 @@ class Fit(How):
                 keep=None if kept is None else kept.keep,
                 rounds=None if jobs is None else Rounds(loss, team),
             )
-            if kept and saved:
-                kept.resume(run, *saved)
-            H = run.complete()
-            if kept and run.status != "interrupted":
-                kept.end(run)
+            H = complete(run, kept, saved)
         return of_run(run, H, magnitude)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from odsymnmf.blas import one_thread
 from odsymnmf.distributed.elsewhere import CrewRounds, Elsewhere
 from odsymnmf.distributed.member import Fit
+from odsymnmf.engine.checkpoint import complete
 from odsymnmf.engine.how import How
 from odsymnmf.engine.losses import Loss, loss_class, make_loss
 from odsymnmf.engine.losses.measures import row_tiles
@@ -57,11 +58,7 @@ def fit(
             keep=None if kept is None else kept.keep,
             rounds=CrewRounds(measure, scaled.crew),
         )
-        if kept and saved:
-            kept.resume(run, *saved)
-        H = run.complete()
-        if kept and run.status != "interrupted":
-            kept.end(run)
+        H = complete(run, kept, saved)
     return of_run(run, H, magnitude)
 
 

@@ -19,7 +19,7 @@ from odsymnmf.kernels.l1 import begin, gather_columns, move, positive_neighbours
 from odsymnmf.kernels.l2 import load, note_peaks, update_gram
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TINY
 from odsymnmf.kernels.sources import add_rows
-from odsymnmf.kernels.weighted_median import pivot_of
+from odsymnmf.kernels.weighted_median import partition, pivot_of
 from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
 
 
@@ -30,23 +30,7 @@ def minimise(points, weights, count, T, alpha, beta, M, c):
     left, right = 0.0, np.inf
     while low < high:
         pivot = pivot_of(points, low, high)
-        # points[low:i] < pivot = points[i:j], points[p:high] > pivot, the rest is unseen
-        i, j, p = low, low, high
-        equal, more = 0.0, 0.0
-        while j < p:
-            if points[j] > pivot:
-                p -= 1
-                points[j], points[p] = points[p], points[j]
-                weights[j], weights[p] = weights[p], weights[j]
-                more += weights[p]
-            else:
-                if points[j] < pivot:
-                    points[i], points[j] = points[j], points[i]
-                    weights[i], weights[j] = weights[j], weights[i]
-                    i += 1
-                else:
-                    equal += weights[j]
-                j += 1
+        i, p, _, equal, more = partition(points, weights, low, high, pivot)
         slope = 2.0 * beta * (M * pivot - c) + alpha * (T - 2.0 * (above + more))
         if slope < 0.0:
             left, low = pivot, p

@@ -41,10 +41,6 @@ def full_csr(block: Array, items: Array, columns: Array | None = None) -> Any:
     return Rows(np.arange(B), np.arange(B + 1) * n, indices, data)
 
 
-def full_weights(A: Any, items: Array) -> Array | None:
-    return None if A.weights.pattern is None else A.weights.of(items, A.n).ravel()
-
-
 def links_of(A: Any) -> Any:
     """Return the similarities that are not zero as CSR, made from blocks of rows."""
     pieces = (A.full_rows(np.arange(b.start, b.stop)) for b in A.item_blocks())
@@ -77,11 +73,6 @@ def scaled_rows(X: Any, s: Array) -> Any:
         return X * s[:, None]
     data = X.data * np.repeat(s, np.diff(X.indptr))
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
-
-
-def entries_of_block(n: int) -> int:
-    """Return how many entries the rows of a block have where rows are full, at most."""
-    return max(n, BLOCK_ENTRIES if n > 2048 else n**2)
 
 
 def rows_of(A: Any, items: Array, r: int = 1) -> Iterator[tuple[Array, Any]]:
