@@ -193,10 +193,12 @@ def parameters(estimator):
     """Return the text about each parameter and attribute in the docstring."""
     blocks, name = {}, None
     for line in estimator.__doc__.splitlines():
+        if line.strip() == "See Also":
+            break
         if line.startswith("    ") and line[4:5].strip() and " : " in line:
             name = line.split(" : ")[0].strip()
             blocks[name] = [line]
-        elif name and line.strip() in ("Attributes", "See Also"):
+        elif line.strip() == "Attributes":
             name = None
         elif name:
             blocks[name].append(line)
