@@ -1,7 +1,10 @@
 """The inner walls: only its own room asks which loss there is, or how similarities are stored."""
 
 import ast
+import importlib
+import pkgutil
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,6 +15,7 @@ from odsymnmf.engine.losses import REGISTRY
 SOURCE = Path(odsymnmf.__file__).parent
 STORAGE = {"Dense", "Sparse", "Gram", "SparsePart", "DensePart", "DocumentsPart"}
 LOSSES = {kind.__name__ for kind in REGISTRY.values()} | {"SparseL1", "SparseL2"}
+MOST_ARGUMENTS = 12
 # Sizes that tell one kind of similarities from another, if they are asked whether there are any.
 KINDS_OF_SIZES = {"stored", "row_entries", "block_entries"}
 # The rooms of the losses, the registry of those that know sparse memberships, and the paper.
@@ -92,3 +96,32 @@ def test_nobody_else_asks(what, rooms):
 )
 def test_questions_are_noticed(code, what):
     assert {about for _, about in asked(code)} == {what}
+
+
+def packages():
+    yield odsymnmf
+    for found in pkgutil.walk_packages(odsymnmf.__path__, "odsymnmf."):
+        if found.ispkg:
+            yield importlib.import_module(found.name)
+
+
+def test_no_module_shares_its_name_with_a_function():
+    """Importing the module would bind it in the function's place."""
+    shared = [
+        f"{package.__name__}.{module.name}"
+        for package in packages()
+        for module in pkgutil.iter_modules(package.__path__)
+        if not isinstance(getattr(package, module.name, package), ModuleType)
+    ]
+    assert shared == []
+
+
+def test_kernels_have_few_arguments():
+    """Named tuples say what belongs together: nobody reads a call of sixteen names."""
+    crowded = [
+        f"{path.name}: {node.name}"
+        for path in sorted((SOURCE / "kernels").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS
+    ]
+    assert crowded == []
