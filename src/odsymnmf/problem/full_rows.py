@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array, blocks
-from odsymnmf.problem.blocking import BLOCK_ENTRIES, links_of, values_of
+from odsymnmf.problem import blocking
 from odsymnmf.problem.closed_forms import absolute_error, explained
 from odsymnmf.problem.picks import ProductPicks
 
@@ -25,15 +25,15 @@ class FullRows:
     @property
     def block_entries(self) -> int:
         """How many entries the rows of a block have that are computed when they are needed."""
-        return max(self.n, BLOCK_ENTRIES if self.n > 2048 else self.n**2)
+        return max(self.n, blocking.BLOCK_ENTRIES if self.n > 2048 else self.n**2)
 
     def links(self) -> Any:
         """Return the similarities that are not zero as CSR, without the diagonal."""
-        return links_of(self)
+        return blocking.links_of(self)
 
     def values(self, rows: Array, columns: Array) -> Array:
         """Return A_ij of pairs i != j, in float64."""
-        return values_of(self, rows, columns)
+        return blocking.values_of(self, rows, columns)
 
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} |A_ij - h_i . h_j|."""
@@ -63,4 +63,4 @@ class FullRows:
 
     def item_blocks(self, count: int | None = None) -> Iterator[slice]:
         """Cut the first ``count`` items (all, if None) into pieces whose rows can be held."""
-        return blocks(self.n if count is None else count, max(1, BLOCK_ENTRIES // self.n))
+        return blocks(self.n if count is None else count, max(1, blocking.BLOCK_ENTRIES // self.n))
