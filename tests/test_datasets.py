@@ -155,11 +155,11 @@ class TestAdversarial:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"size": 0}, "size must be an integer >= 1, got 0"),
-            ({"size": 2.5}, "size must be an integer >= 1, got 2.5"),
-            ({"size": True}, "size must be an integer >= 1, got True"),
-            ({"isolated": -1}, "isolated must be an integer >= 0, got -1"),
-            ({"connections": -1}, "connections must be an integer >= 0, got -1"),
+            ({"size": 0}, "size must be a whole number >= 1; got 0"),
+            ({"size": 2.5}, "size must be a whole number >= 1; got 2.5"),
+            ({"size": True}, "size must be a whole number >= 1; got True"),
+            ({"isolated": -1}, "isolated must be a whole number >= 0; got -1"),
+            ({"connections": -1}, "connections must be a whole number >= 0; got -1"),
             ({"size": 4, "connections": 5}, "connections=5 is more than the 4 items of a clique"),
         ],
     )

@@ -134,35 +134,35 @@ def settled(X: Any, labels: Any, r: int, family: str, rounds: int = 10) -> Any:
     sum_m k_im log(omega_lm) - d_i sum_m v_m omega_lm / sum(v); all at once, until none moves.
     An item in no group goes to one, unless nothing is similar to it.
     """
-    A = scaled(X, family, None)
-    d = degrees(A, X)
-    items, labels = np.arange(A.n), labels.copy()
-    for _ in range(rounds):
-        Z = np.zeros((A.n, r))
-        Z[items[labels >= 0], labels[labels >= 0]] = 1.0
-        K = A.product(Z)
+
+    def worth(K: Any, Z: Any, d: Any) -> Any:
         W, v = Z.T @ K, Z.T @ d
         omega = (W + 1) / (np.outer(v, v) / v.sum() + 1)
-        worth = K @ np.log(omega).T - np.outer(d, omega @ v / v.sum())
-        worth[items[labels >= 0], labels[labels >= 0]] += 1e-9 * d[labels >= 0]  # ties: stay
-        moved = np.where(d > 0, worth.argmax(axis=1), labels)
-        if np.array_equal(moved, labels):
-            break
-        labels = moved
-    return labels
+        return K @ np.log(omega).T - np.outer(d, omega @ v / v.sum())
+
+    return _moved(X, labels, r, family, rounds, worth)
 
 
 def settled_by_mean(X: Any, labels: Any, r: int, family: str, rounds: int = 10) -> Any:
     """Move items to the group whose other members are most similar on average, all at once."""
+
+    def worth(K: Any, Z: Any, d: Any) -> Any:
+        return K / np.maximum(Z.sum(axis=0) - Z, 1e-9)
+
+    return _moved(X, labels, r, family, rounds, worth)
+
+
+def _moved(X: Any, labels: Any, r: int, family: str, rounds: int, worth: Any) -> Any:
+    """Move items to the group that is worth most, given K = A Z, groups Z and degrees."""
     A = scaled(X, family, None)
     d = degrees(A, X)
     items, labels = np.arange(A.n), labels.copy()
     for _ in range(rounds):
         Z = np.zeros((A.n, r))
         Z[items[labels >= 0], labels[labels >= 0]] = 1.0
-        worth = A.product(Z) / np.maximum(Z.sum(axis=0) - Z, 1e-9)
-        worth[items[labels >= 0], labels[labels >= 0]] += 1e-9 * d[labels >= 0]  # ties: stay
-        moved = np.where(d > 0, worth.argmax(axis=1), labels)
+        found = worth(A.product(Z), Z, d)
+        found[items[labels >= 0], labels[labels >= 0]] += 1e-9 * d[labels >= 0]  # ties: stay
+        moved = np.where(d > 0, found.argmax(axis=1), labels)
         if np.array_equal(moved, labels):
             break
         labels = moved

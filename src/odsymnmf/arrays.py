@@ -21,6 +21,11 @@ def blocks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
+def asymmetry(dtype: Any) -> float:
+    """Return by how much A_ij and A_ji may differ: rounding, relative to the largest entry."""
+    return float(np.sqrt(np.finfo(dtype).eps))
+
+
 def on_lines(count: int, size: int) -> Array:
     """Return room for vectors of at least ``size`` numbers, as rows that begin on cache lines.
 

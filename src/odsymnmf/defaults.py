@@ -145,7 +145,7 @@ def usual_start(A: Similarity, loss: Loss | type[Loss]) -> str:
 
 
 @dataclass(frozen=True)
-class Scaling:
+class Normalization:
     """How similarities are scaled to s_i A_ij s_j, those of new items too.
 
     Attributes
@@ -167,12 +167,12 @@ class Scaling:
         return inverse_roots(sums + self.more)
 
 
-def scaling(A: Similarity, settings: Settings, seen: Outline | None) -> Scaling | None:
+def normalization(A: Similarity, settings: Settings, seen: Outline | None) -> Normalization | None:
     """Return how A is to be scaled, None if it is not."""
     if settings.normalize is None:
         return None
     if settings.regular is None:
-        return Scaling(inverse_root_degrees(A), 0.0, absolute=False)
+        return Normalization(inverse_root_degrees(A), 0.0, absolute=False)
     d = (outline(A) if seen is None else seen).degrees
     more = settings.regular * float(d.mean())
-    return Scaling(inverse_roots(d + more), more, absolute=True)
+    return Normalization(inverse_roots(d + more), more, absolute=True)

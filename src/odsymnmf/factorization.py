@@ -10,9 +10,9 @@ from scipy import sparse
 from odsymnmf.blas import threads_for
 from odsymnmf.engine.how import LossName, Memberships
 from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.magnitude import Magnitude
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.run import Callback
-from odsymnmf.engine.scale import Scale
 from odsymnmf.engine.starts import given
 from odsymnmf.engine.team import Team
 from odsymnmf.fitting import Fit
@@ -246,8 +246,8 @@ def objective(
         return sparse_objective(similarity, H, loss)
     H = np.atleast_2d(np.asarray(H))
     H = given(similarity, H.shape[1], H, "H")
-    scale = Scale.of(similarity)
-    scaled = scale.similarity(similarity)
+    magnitude = Magnitude.of(similarity)
+    scaled = magnitude.similarity(similarity)
     with threads_for(scaled.blas_work(H.shape[1]), Team):
         measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
-        return float(scale.value(measure, measure.objective(scale.down(H))))
+        return float(magnitude.value(measure, measure.objective(magnitude.down(H))))

@@ -9,13 +9,13 @@ import numpy as np
 import odsymnmf
 from odsymnmf.blas import one_thread, threads_for
 from odsymnmf.defaults import usual_start
-from odsymnmf.engine.checkpoint import seed_of
+from odsymnmf.engine.checkpoint import complete, seed_of
 from odsymnmf.engine.how import How
 from odsymnmf.engine.losses import make_loss
+from odsymnmf.engine.magnitude import Magnitude, within_reason
 from odsymnmf.engine.many.choice import sparse_is_chosen
 from odsymnmf.engine.memory import require_memory
 from odsymnmf.engine.run import Run
-from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.starts import named_or_array, start
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
@@ -111,10 +111,10 @@ class Fit(How):
         """Fit memberships that are stored in full."""
         jobs, rng = threads(self.n_jobs), as_random(self.random_state)
         require_memory(A, r, self.init)
-        scale = Scale.of(A)
-        scaled = scale.similarity(A)
+        magnitude = Magnitude.of(A)
+        scaled = magnitude.similarity(A)
         limit = within_reason(
-            scaled, float(scale.down(bound(self.upper))), self.diagonal, A.weights.lighter
+            scaled, float(magnitude.down(bound(self.upper))), self.diagonal, A.weights.lighter
         )
         work, ratio = scaled.blas_work(r), self.l1_ratio
         with threads_for(work, Team):
@@ -125,7 +125,7 @@ class Fit(How):
         init: Any = self.init
         if isinstance(init, str) and init == "auto":
             init = usual_start(A, loss)
-        first = named_or_array(init, scaled, r, scale.down)
+        first = named_or_array(init, scaled, r, magnitude.down)
         data = partial(fingerprint, A, self.diagonal == "fit")
         kept = self.kept(data, r, init, first, restarts=restarts, rounds=jobs is not None)
         with threads_for(work, Team):
@@ -138,17 +138,13 @@ class Fit(How):
                 H,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                rounds=restarts,
-                callback=scale.callback(loss, self.callback),
+                restarts=restarts,
+                callback=magnitude.callback(loss, self.callback),
                 keep=None if kept is None else kept.keep,
-                sweeps=None if jobs is None else Rounds(loss, team),
+                rounds=None if jobs is None else Rounds(loss, team),
             )
-            if kept and saved:
-                kept.resume(run, *saved)
-            H = run.complete()
-            if kept and run.status != "interrupted":
-                kept.end(run)
-        return of_run(run, H, scale)
+            H = complete(run, kept, saved)
+        return of_run(run, H, magnitude)
 
 
 def sparse_bound(A: Similarity, upper: Any, loss: str) -> float:
@@ -192,7 +188,7 @@ def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:
             f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
             'out, or use memberships="full".'
         )
-    if Scale.of(A).e:
+    if Magnitude.of(A).e:
         raise ValueError(
             f"the largest similarity, {A.peak:.3g}, is out of the range of sparse memberships; "
             'divide A by it, or use memberships="full".'

@@ -11,8 +11,8 @@ import odsymnmf
 from odsymnmf import storage
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Scales
+from odsymnmf.engine.magnitude import Magnitude
 from odsymnmf.engine.run import Run, Status
-from odsymnmf.engine.scale import Scale
 
 SQUARED = Scales(0.0, 1.0)
 # The kind of file that results are saved in.
@@ -140,16 +140,16 @@ class Factorization:
         )
 
 
-def of_run(run: Run, H: Array, scale: Scale) -> Factorization:
-    """Return what a run to H has come to, in the scale of the similarities that were given."""
-    history = scale.value(run.loss, run.history)
+def of_run(run: Run, H: Array, magnitude: Magnitude) -> Factorization:
+    """Return what a run to H has come to, in the size of the similarities that were given."""
+    history = magnitude.value(run.loss, run.history)
     return Factorization(
-        scale.up(H),
+        magnitude.up(H),
         float(history[-1]),
         history,
         run.state.n_iter,
         run.status,
         np.array(run.state.restarts, dtype=np.intp),
         run.mix,
-        scale.scales(run.loss),
+        magnitude.scales(run.loss),
     )

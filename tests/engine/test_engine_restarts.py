@@ -33,7 +33,7 @@ def after_one_round(A, H, loss, diagonal, upper=np.inf):
         H.astype(A.dtype),
         max_iter=1,
         tol=0.0,
-        rounds=1,
+        restarts=1,
         callback=lambda state: tried.append((state.column, state.objective)) and False,
     )
     one_round(run)

@@ -193,10 +193,12 @@ def parameters(estimator):
     """Return the text about each parameter and attribute in the docstring."""
     blocks, name = {}, None
     for line in estimator.__doc__.splitlines():
+        if line.strip() == "See Also":
+            break
         if line.startswith("    ") and line[4:5].strip() and " : " in line:
             name = line.split(" : ")[0].strip()
             blocks[name] = [line]
-        elif name and line.strip() in ("Attributes", "See Also"):
+        elif line.strip() == "Attributes":
             name = None
         elif name:
             blocks[name].append(line)
@@ -208,8 +210,7 @@ def test_docstrings_tell_of_all_parameters_and_do_not_drift():
     assert set(ODSymNMF().get_params()) <= set(ours)
     only = {"loss", "l1_ratio", "memberships"}
     assert set(SymNMF().get_params()) == set(ODSymNMF().get_params()) - only
-    for name in [*SymNMF().get_params(), "membership_", "labels_", "history_"]:
-        assert ours[name] == baseline[name], name
+    assert baseline == {name: text for name, text in ours.items() if name not in only | {"mix_"}}
     for name, default in ODSymNMF().get_params().items():
         shown = f'default="{default}"' if isinstance(default, str) else f"default={default}"
         text = "\n".join(ours[name][:2])

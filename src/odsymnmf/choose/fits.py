@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.defaults import Settings, decide, scaling
+from odsymnmf.defaults import Settings, decide, normalization
 from odsymnmf.engine.how import LossName
 from odsymnmf.engine.losses import loss_class
 from odsymnmf.engine.starts import leading_eigenvectors, rotated
@@ -62,7 +62,7 @@ class Fits:
     @cached_property
     def A(self) -> Similarity:
         """What is fitted."""
-        how = scaling(self.raw, self.settings(1), self.seen)
+        how = normalization(self.raw, self.settings(1), self.seen)
         return self.raw if how is None else self.raw.scaled_by(how.roots)
 
     @cached_property

@@ -68,7 +68,8 @@ class Split:
 def splits(fits: Fits, random_state: Any) -> list[Split]:
     """Draw the pairs that are held out, several times."""
     rng = as_random(random_state)
-    draw = _of_all if fits.A.stored is None else _of_links
+    n = fits.A.n
+    draw = _of_links if fits.A.stored < n * (n - 1) // 2 else _of_all
     return [_known(fits, *draw(fits.A, rng)) for _ in range(SPLITS)]
 
 

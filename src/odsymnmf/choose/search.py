@@ -137,7 +137,9 @@ class Search:
         self.random_state, self.count = random_state, count
         self.found: dict[int, Factorization] = {}
         self.measured: dict[str, dict[int, float]] = {name: {} for name in COLUMNS}
+        self.parts: list[Any] = []
         self.labels_of_parts: dict[int, list[Array]] = {}
+        self.links: Any = None
         self.bethe: int | None = None
         self.best, self.measure, self.reason = 0, "", ""
 

@@ -238,7 +238,7 @@ def facts(outcome: Outcome) -> dict[str, str]:
     p, A = outcome.parameters, outcome.model.similarity_
     r = outcome.model.n_clusters_
     found = {"items": f"{A.n:,}", "clusters": f"{r:,}", "format": outcome.items.format}
-    if A.stored is not None:
+    if A.stored < A.n * (A.n - 1) // 2:
         found["linked pairs"] = f"{A.stored:,}"
     found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
     found["explained"] = outcome.fit

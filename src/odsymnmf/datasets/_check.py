@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,6 @@ def as_sizes(sizes: Sizes) -> NDArray[np.int64]:
         group = int(checked.argmin())
         raise ValueError(f"sizes[{group}] is {checked[group]}, not positive; {remedy}")
     return checked.astype(np.int64)
-
-
-def as_count(name: str, value: int, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return int(value)
 
 
 def as_real(name: str, value: float, most: float = math.inf) -> float:

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from odsymnmf.datasets._check import Sizes, as_count, as_sizes
+from odsymnmf.datasets._check import Sizes, as_sizes
+from odsymnmf.options import whole_number
 from odsymnmf.random_state import RandomState, as_random
 
 
@@ -82,9 +83,9 @@ def adversarial(
     >>> print(H.sum(axis=0))
     [4. 4.]
     """
-    size = as_count("size", size, 1)
-    isolated = as_count("isolated", isolated, 0)
-    connections = as_count("connections", connections, 0)
+    size = whole_number("size", size, 1)
+    isolated = whole_number("isolated", isolated, 0)
+    connections = whole_number("connections", connections, 0)
     if connections > size:
         raise ValueError(
             f"connections={connections} is more than the {size} items of a clique; "

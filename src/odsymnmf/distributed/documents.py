@@ -107,6 +107,10 @@ class SharedWords(FeatureSums):
         """Of every item, what it has of the own words."""
         return self.part.columns
 
+    def shared(self) -> Any:
+        """Return itself: members make the changes of a round together."""
+        return self
+
     def owners(self, tasks: int) -> list[int]:
         """Say whose the tasks of `meetings` are."""
         return self.part.owners.tolist()

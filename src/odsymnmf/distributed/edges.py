@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, asymmetry
 from odsymnmf.distributed.blocks import RowBlocks
 from odsymnmf.distributed.cleaning import Block, clean_block
 
@@ -165,7 +165,7 @@ def _how(seen: list[Directions], symmetrize: str | None, ids: Array) -> str:
             "given in one only: perhaps a directed graph, perhaps one link given twice. Choose "
             'symmetrize="max", "mean" or "sum".'
         )
-    if both == links and widest.gap <= np.sqrt(np.finfo(np.float64).eps) * peak:
+    if both == links and widest.gap <= asymmetry(np.float64) * peak:
         return "mean"
     if symmetrize is None:
         a, b = widest.worst

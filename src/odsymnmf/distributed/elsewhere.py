@@ -115,9 +115,10 @@ class Elsewhere:
         return hashlib.sha256(head.encode()).hexdigest()
 
     @property
-    def stored(self) -> int | None:
-        """How many pairs i < j are stored, None if all are."""
-        return self.seen.stored // 2 if self.seen.sparse and not self.blocks.m else None
+    def stored(self) -> int:
+        """How many pairs i < j are stored."""
+        links = self.seen.sparse and not self.blocks.m
+        return self.seen.stored // 2 if links else self.n * (self.n - 1) // 2
 
     @property
     def entries(self) -> int:
@@ -127,7 +128,7 @@ class Elsewhere:
     @property
     def row_entries(self) -> int:
         """How many entries a row of A has."""
-        return self.entries if self.stored is not None else self.n
+        return self.entries if self.seen.sparse and not self.blocks.m else self.n
 
     def following(self, H: Array) -> Following:
         """Return what follows changes of H."""

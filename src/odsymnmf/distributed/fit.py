@@ -9,11 +9,12 @@ import numpy as np
 from odsymnmf.blas import one_thread
 from odsymnmf.distributed.elsewhere import CrewRounds, Elsewhere
 from odsymnmf.distributed.member import Fit
+from odsymnmf.engine.checkpoint import complete
 from odsymnmf.engine.how import How
 from odsymnmf.engine.losses import Loss, loss_class, make_loss
 from odsymnmf.engine.losses.measures import row_tiles
+from odsymnmf.engine.magnitude import Magnitude, within_reason
 from odsymnmf.engine.run import Run
-from odsymnmf.engine.scale import Scale, within_reason
 from odsymnmf.engine.starts import named_or_array, start
 from odsymnmf.engine.sweeps import NO_RISE
 from odsymnmf.options import bound, whole_number
@@ -39,12 +40,12 @@ def fit(
     rng, diagonal, l1_ratio = as_random(how.random_state), how.diagonal, how.l1_ratio
     init = "spectral" if isinstance(how.init, str) and how.init == "auto" else how.init
     by_products = loss_class(how.loss, diagonal, l1_ratio).by_products
-    with one_thread(), _loaded(A, r, by_products) as (scale, scaled):
+    with one_thread(), _loaded(A, r, by_products) as (magnitude, scaled):
         lighter = scaled.seen.unknown > 0
-        limit = within_reason(scaled, float(scale.down(bound(how.upper))), diagonal, lighter)
+        limit = within_reason(scaled, float(magnitude.down(bound(how.upper))), diagonal, lighter)
         measure = make_loss(how.loss, scaled, limit, diagonal=diagonal, l1_ratio=l1_ratio)
         _tell(scaled, measure)
-        first = named_or_array(init, scaled, r, scale.down)
+        first = named_or_array(init, scaled, r, magnitude.down)
         kept = how.kept(lambda: scaled.fingerprint, r, init, first, restarts=0, rounds=True)
         saved = kept and kept.read((A.n, r), A.dtype)
         H = saved[0].H if saved else start(measure, r, first, rng)
@@ -53,30 +54,26 @@ def fit(
             H,
             max_iter=how.max_iter,
             tol=how.tol,
-            callback=scale.callback(measure, how.callback),
+            callback=magnitude.callback(measure, how.callback),
             keep=None if kept is None else kept.keep,
-            sweeps=CrewRounds(measure, scaled.crew),
+            rounds=CrewRounds(measure, scaled.crew),
         )
-        if kept and saved:
-            kept.resume(run, *saved)
-        H = run.complete()
-        if kept and run.status != "interrupted":
-            kept.end(run)
-    return of_run(run, H, scale)
+        H = complete(run, kept, saved)
+    return of_run(run, H, magnitude)
 
 
 @contextmanager
-def _loaded(A: Any, r: int, by_products: bool) -> Iterator[tuple[Scale, Any]]:
+def _loaded(A: Any, r: int, by_products: bool) -> Iterator[tuple[Magnitude, Any]]:
     """Have the rows loaded, and brought into the range of floating point if need be."""
     cut = tiles(A.n, r, A.entries) if by_products else row_tiles(A, r)
     try:
         A.load(cut)
-        scale = Scale.of(A)
-        if scale.e:
+        magnitude = Magnitude.of(A)
+        if magnitude.e:
             A.close()
-            A = A.scaled_by(np.full(A.n, 2.0 ** (-scale.e // 2)))
+            A = A.scaled_by(np.full(A.n, 2.0 ** (-magnitude.e // 2)))
             A.load(cut)
-        yield scale, A
+        yield magnitude, A
     finally:
         A.close()
 

@@ -107,8 +107,7 @@ class SharedRounds(Rounds):
 
 def _shared_products(sums: Any) -> Any:
     """Return the products with A that members tell each other of, None where there are none."""
-    products = getattr(sums, "products", None)
-    return products if hasattr(products, "news") else None
+    return sums.shared()
 
 
 def _packed(moves: Moves, tiles: list[slice], proposals: list[Proposal]) -> tuple[Any, ...]:

@@ -147,6 +147,16 @@ class Checkpoint:
             warnings.warn(f"the checkpoint is out of date: {error}", RuntimeWarning, stacklevel=2)
 
 
+def complete(run: Run, kept: Checkpoint | None, saved: Any) -> Any:
+    """Go on from what was saved, if anything was, to the end, and write it down; return H."""
+    if kept and saved:
+        kept.resume(run, *saved)
+    H = run.complete()
+    if kept and run.status != "interrupted":
+        kept.end(run)
+    return H
+
+
 def _state(
     header: dict[str, Any], arrays: dict[str, Any], shape: tuple[int, int], dtype: Any
 ) -> tuple[State, Any]:

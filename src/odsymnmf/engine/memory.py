@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.problem import Similarity
-from odsymnmf.problem.blocking import BLOCK_ENTRIES
 from odsymnmf.resources import require
 
 # Below this many bytes nobody is asked: reading the limits takes longer than some fits.
@@ -22,8 +21,7 @@ def peak_memory(A: Similarity, r: int, init: Any) -> int:
     entry = A.dtype.itemsize
     size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r
     size += 8 * (A.n_features or 0) * r
-    if A.stored is None:
-        size += (8 + 4 + entry) * max(A.n, BLOCK_ENTRIES if A.n > 2048 else A.n**2)
+    size += (8 + 4 + entry) * A.block_entries
     if isinstance(init, str) and init in ("spectral", "nndsvd"):
         size += 4 * A.n * max(2 * r + 1, 20) + 3 * 4 * A.n * r
     return size

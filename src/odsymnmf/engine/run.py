@@ -105,9 +105,10 @@ class State:
 
 
 class Run:
-    """A fit under way; its sweeps go row by row, or in rounds if it is given these.
+    """A fit under way; its sweeps go row by row, or in ``rounds`` if it is given these.
 
-    ``keep`` is called after every step, when H and sums are whole.
+    There are at most ``restarts`` rounds of column restarts. ``keep`` is called after every step,
+    when H and sums are whole.
     """
 
     def __init__(
@@ -117,14 +118,14 @@ class Run:
         *,
         max_iter: int = 200,
         tol: float = 1e-4,
-        rounds: int = 0,
+        restarts: int = 0,
         callback: Callback | None = None,
         keep: Keep | None = None,
-        sweeps: Rounds | None = None,
+        rounds: Rounds | None = None,
     ):
-        self.loss, self.sweeps = loss, sweeps
+        self.loss, self.rounds = loss, rounds
         self.max_iter, self.tol, self.callback, self.keep = max_iter, tol, callback, keep
-        self.rounds = rounds if max_iter > 0 else 0
+        self.restarts = restarts if max_iter > 0 else 0
         self.state = State(H, H.copy(), below=np.full(H.shape[1], np.inf))
         self.status: Status = "max_iter"
         self.history: Array = np.empty(0)
@@ -183,7 +184,7 @@ class Run:
     def _long(self) -> bool:
         """Tell whether the objective takes so long that who pressed Ctrl-C should not wait."""
         A = self.loss.A
-        return self.state.H.shape[1] * (A.stored or A.n**2 // 2) > LONG
+        return self.state.H.shape[1] * A.stored > LONG
 
     def _known(self) -> float:
         """Return the objective after the last complete step if it is known, else NaN."""
@@ -240,7 +241,7 @@ class Run:
         state.converged = violation <= self.tol
         self._violation = float(violation)
         self._report()
-        if state.round < self.rounds:
+        if state.round < self.restarts:
             state.stalled = decrease <= STALL * self.objective
 
     def _advance(self) -> Step:
@@ -249,7 +250,7 @@ class Run:
         if state.fresh % loss.refresh == 0:
             loss.tidy(state.H)
             self._refresh()
-        return loss.sweep(state.H, self._sums, np.arange(len(state.H)), rounds=self.sweeps)
+        return loss.sweep(state.H, self._sums, np.arange(len(state.H)), rounds=self.rounds)
 
     def _take(self, decrease: float) -> None:
         """Let what the sweep made of H be the last complete step."""
@@ -262,7 +263,7 @@ class Run:
     def _begin_round(self) -> bool:
         """Line up the columns for a round of restarts, if one is left; say whether it is."""
         state = self.state
-        if state.round >= self.rounds or self.loss.A.largest <= 0:
+        if state.round >= self.restarts or self.loss.A.largest <= 0:
             return False
         self._refresh()
         self._audit()
@@ -283,7 +284,7 @@ class Run:
         if spent or not state.queue:
             state.queue, state.stalled = None, False
             if spent or len(state.restarts) == state.accepted:
-                state.round = self.rounds  # or nothing moved: this round was the last
+                state.round = self.restarts  # or nothing moved: this round was the last
             return True
         j = state.queue.pop(0)
         if self.objective < state.below[j]:
@@ -309,7 +310,7 @@ class Run:
     @cached_property
     def _allowance(self) -> int:
         A = self.loss.A
-        return self.rounds * ALLOWANCE * row_work(A, np.arange(A.n))
+        return self.restarts * ALLOWANCE * row_work(A, np.arange(A.n))
 
     @cached_property
     def _degrees(self) -> Array:

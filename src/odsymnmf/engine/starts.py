@@ -16,7 +16,7 @@ from odsymnmf.engine.growing import grow
 from odsymnmf.engine.losses import Loss, another_loss
 from odsymnmf.engine.run import Run
 from odsymnmf.engine.sets import as_sets
-from odsymnmf.problem import Similarity, degrees, explained, weighted_product
+from odsymnmf.problem import Similarity, degrees, weighted_product
 from odsymnmf.random_state import RandomSource
 from odsymnmf.resources import require
 from odsymnmf.signals import check
@@ -49,7 +49,7 @@ def random(loss: Loss, r: int, rng: RandomSource) -> Array:
 
 def fitted(A: Similarity, H: Array) -> Array:
     """Return t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>, off the diagonal: the best fit."""
-    inner, squares = explained(A, H)
+    inner, squares = A.explained(H)
     if squares <= 0:
         return H
     if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by

@@ -1,6 +1,7 @@
 """Where similarities come from: of the items to each other, and of new items to them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -8,156 +9,196 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
-from odsymnmf.defaults import Scaling, Settings, scaling
-from odsymnmf.problem import Outline, Similarity, as_similarity, cosine, outline
+from odsymnmf.defaults import Normalization, Settings, normalization
+from odsymnmf.problem import Outline, Similarity, as_similarity, cosine
 
 Affinity = Literal["precomputed", "cosine", "rbf", "nearest_neighbors"] | Callable[..., Any]
 
-AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
+
+class Precomputed:
+    """The similarities themselves are given.
+
+    Other kinds differ in what is similar, and in their ``reference``: what the similarities of new
+    items need of the fitted ones.
+    """
+
+    def among(self, X: Any) -> tuple[Any, Any]:
+        """Return the similarities of the items to each other, and the reference."""
+        return X, None
+
+    def to(self, reference: Any, X: Any) -> Any:
+        """Return the similarities of new items to the fitted ones."""
+        return X
+
+    def stored(self, reference: Any) -> tuple[dict[str, Any], Any]:
+        """Return the reference as JSON and an array, or None."""
+        return {}, reference
+
+    def restored(self, header: dict[str, Any], array: Any) -> Any:
+        """Return the reference that was stored; ValueError if it is unsound."""
+        return array
+
+
+class Cosine(Precomputed):
+    """Cosines of rows."""
+
+    def among(self, X: Any) -> tuple[Any, Any]:
+        """Return the similarities of the items to each other, and the reference."""
+        A = cosine(X)
+        return A, A.X
+
+    def to(self, reference: Any, X: Any) -> Any:
+        """Return the similarities of new items to the fitted ones."""
+        return cosine(X).X @ reference.T
+
+
+class Kernel(Precomputed):
+    """A function of the rows of X and of those of Y."""
+
+    def __init__(self, kernel: Callable[..., Any]):
+        self.kernel = kernel
+
+    def among(self, X: Any) -> tuple[Any, Any]:
+        """Return the similarities of the items to each other, and the reference."""
+        return self.kernel(X, X), X
+
+    def to(self, reference: Any, X: Any) -> Any:
+        """Return the similarities of new items to the fitted ones."""
+        return self.kernel(X, reference)
+
+
+class Nearest(Precomputed):
+    """1 where one of two items is among the nearest of the other."""
+
+    def __init__(self, most: int, n_jobs: int | None):
+        self.most, self.n_jobs = most, n_jobs
+
+    def among(self, X: Any) -> tuple[Any, Any]:
+        """Return the similarities of the items to each other, and the reference."""
+        reference = self._nearest(min(self.most, X.shape[0] - 1), X)
+        links = reference.kneighbors_graph()
+        return links.maximum(links.T), reference
+
+    def to(self, reference: Any, X: Any) -> Any:
+        """Return the similarities of new items to the fitted ones."""
+        return reference.kneighbors_graph(X)
+
+    def stored(self, reference: Any) -> tuple[dict[str, Any], Any]:
+        """Return the reference as JSON and an array."""
+        return {"n_neighbors": int(reference.n_neighbors)}, reference._fit_X
+
+    def restored(self, header: dict[str, Any], array: Any) -> Any:
+        """Return the reference that was stored; ValueError if it is unsound."""
+        most = header["n_neighbors"]
+        if type(most) is not int or not 1 <= most < array.shape[0]:
+            raise ValueError("its number of neighbours is none")
+        return self._nearest(most, array)
+
+    def _nearest(self, most: int, X: Any) -> NearestNeighbors:
+        return NearestNeighbors(n_neighbors=most, n_jobs=self.n_jobs).fit(X)
+
+
+# name: the kind, with the options of an estimator.
+KINDS: dict[str, Callable[[Any], Precomputed]] = {
+    "precomputed": lambda options: Precomputed(),
+    "cosine": lambda options: Cosine(),
+    "rbf": lambda options: Kernel(partial(rbf_kernel, gamma=options.gamma)),
+    "nearest_neighbors": lambda options: Nearest(options.n_neighbors, options.n_jobs),
+}
+AFFINITIES = tuple(KINDS)
+
+
+def _kind(options: Any) -> Precomputed:
+    affinity = options.affinity
+    return Kernel(affinity) if callable(affinity) else KINDS[affinity](options)
 
 
 class Affinities:
-    """The similarities of fitted items; knows those of new items to them.
+    """What is known of fitted items, so that the similarities of new items to them can be told.
 
     Attributes
     ----------
-    similarity : Dense, Sparse or Gram
-        Of the fitted items, after the affinity; `normalized` gives what is fitted.
-    seen : Outline
-        What it looks like.
+    given : bool
+        Whether similarities are given, not features.
+    normalization : Normalization or None
+        How those of new items are scaled.
     """
 
-    def __init__(self, estimator: Any, X: Any, weights: Any):
-        self.affinity, self.gamma = estimator.affinity, estimator.gamma
-        # What the similarities of new items need of the fitted ones.
-        self.reference: Any = None
-        self.scaling: Scaling | None = None
-        A = as_similarity(self._of_items(estimator, X), weights, estimator.zero_weight)
-        self.similarity: Similarity = A
-        self.seen: Outline = outline(A)
+    def __init__(self, estimator: Any, reference: Any, normalization: Normalization | None):
+        self.kind, self.reference = _kind(estimator), reference
+        self.given = not callable(estimator.affinity) and estimator.affinity == "precomputed"
+        self.normalization = normalization
 
     @classmethod
-    def of_elsewhere(cls, estimator: Any, scaling: Scaling | None) -> "Affinities":
-        """Return what new items need of items that are on the workers of a cluster."""
-        made = cls.__new__(cls)
-        made.affinity, made.gamma = estimator.affinity, estimator.gamma
-        made.reference, made.scaling = None, scaling
-        return made
+    def of_items(cls, estimator: Any, X: Any, weights: Any) -> tuple["Affinities", Similarity]:
+        """Return what new items need, and the similarities of the items, after the affinity."""
+        found, reference = _kind(estimator).among(X)
+        return cls(estimator, reference, None), as_similarity(found, weights, estimator.zero_weight)
 
-    def normalized(self, settings: Settings) -> Similarity:
+    def normalized(self, A: Similarity, settings: Settings, seen: Outline) -> Similarity:
         """Return what is to be fitted; similarities of new items will be scaled as it is."""
-        self.scaling = scaling(self.similarity, settings, self.seen)
-        return (
-            self.similarity
-            if self.scaling is None
-            else self.similarity.scaled_by(self.scaling.roots)
-        )
-
-    def forget(self) -> None:
-        """Let go of what only a fit needs."""
-        del self.similarity, self.seen
+        how = self.normalization = normalization(A, settings, seen)
+        return A if how is None else A.scaled_by(how.roots)
 
     def to_fitted(self, X: Any) -> Any:
         """Return the similarities of new items to the fitted ones, scaled as those are."""
-        if self.affinity == "precomputed":
-            S = X
-        elif self.reference is None:
+        if self.reference is None and not self.given:
             raise ValueError(
                 "the documents that were fitted are on a cluster, so that new ones cannot be "
                 "compared with them here; fit with X.compute() to be able to."
             )
-        elif self.affinity == "cosine":
-            S = cosine(X).X @ self.reference.T
-        elif self.affinity == "nearest_neighbors":
-            S = self.reference.kneighbors_graph(X)
-        else:
-            S = self._kernel(X, self.reference)
+        S = self.kind.to(self.reference, X)
         S = sparse.csr_array(S) if sparse.issparse(S) else np.asarray(S)
-        return S if self.scaling is None else _scaled_by_degree(S, self.scaling)
+        return S if self.normalization is None else _scaled_by_degree(S, self.normalization)
 
     def taken_apart(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what new items need of the fitted ones, as JSON and as arrays."""
-        header: dict[str, Any] = {}
-        arrays: dict[str, Any] = {}
-        if self.scaling is not None:
-            arrays["roots"] = self.scaling.roots
-            header |= {"more": self.scaling.more, "absolute": self.scaling.absolute}
-        if self.affinity == "nearest_neighbors":
-            header["n_neighbors"] = int(self.reference.n_neighbors)
-            arrays["reference"] = self.reference._fit_X
-        elif self.reference is not None:
-            arrays["reference"] = self.reference
+        header, reference = self.kind.stored(self.reference)
+        arrays = {} if reference is None else {"reference": reference}
+        if self.normalization is not None:
+            arrays["roots"] = self.normalization.roots
+            header |= {"more": self.normalization.more, "absolute": self.normalization.absolute}
         return header, arrays
 
     @classmethod
     def put_together(
         cls, estimator: Any, header: dict[str, Any], arrays: dict[str, Any], n: int
     ) -> "Affinities":
-        """Return what was taken apart, without the similarities; ValueError if it is unsound."""
-        made = cls.__new__(cls)
-        made.affinity, made.gamma = estimator.affinity, estimator.gamma
-        made.reference, roots = arrays.get("reference"), arrays.get("roots")
-        if made.affinity not in AFFINITIES or (made.affinity == "precomputed") != (
-            made.reference is None
-        ):
+        """Return what was taken apart; ValueError if it is unsound."""
+        reference, roots = arrays.get("reference"), arrays.get("roots")
+        affinity = estimator.affinity
+        if affinity not in AFFINITIES or (affinity == "precomputed") != (reference is None):
             raise ValueError("its affinity does not fit its data")
-        shape = (n, estimator.n_features_in_)
-        if made.reference is not None:
-            values = made.reference.data if sparse.issparse(made.reference) else made.reference
-            if made.reference.shape != shape or values.dtype not in (np.float32, np.float64):
+        if reference is not None:
+            values = reference.data if sparse.issparse(reference) else reference
+            shape = (n, estimator.n_features_in_)
+            if reference.shape != shape or values.dtype not in (np.float32, np.float64):
                 raise ValueError("its data are not those of its items")
             if not np.isfinite(values).all():
                 raise ValueError("its data hold infinite values")
-        elif shape[1] != n:
+        elif estimator.n_features_in_ != n:
             raise ValueError("its items are not those of its similarities")
-        made.scaling = None if roots is None else _stored_scaling(roots, header, n)
-        if made.affinity == "nearest_neighbors":
-            most = header["n_neighbors"]
-            if type(most) is not int or not 1 <= most < n:
-                raise ValueError("its number of neighbours is none")
-            neighbours = NearestNeighbors(n_neighbors=most, n_jobs=estimator.n_jobs)
-            made.reference = neighbours.fit(made.reference)
-        return made
-
-    def _of_items(self, estimator: Any, X: Any) -> Any:
-        if self.affinity == "precomputed":
-            return X
-        if self.affinity == "cosine":
-            A = cosine(X)
-            self.reference = A.X
-            return A
-        if self.affinity == "nearest_neighbors":
-            most = min(estimator.n_neighbors, X.shape[0] - 1)
-            neighbours = NearestNeighbors(n_neighbors=most, n_jobs=estimator.n_jobs)
-            self.reference = neighbours.fit(X)
-            links = self.reference.kneighbors_graph()
-            return links.maximum(links.T)
-        self.reference = X
-        return self._kernel(X, X)
-
-    def _kernel(self, X: Any, Y: Any) -> Any:
-        if callable(self.affinity):
-            return self.affinity(X, Y)
-        return rbf_kernel(X, Y, gamma=self.gamma)
+        how = None if roots is None else _stored_normalization(roots, header, n)
+        return cls(estimator, _kind(estimator).restored(header, reference), how)
 
 
-def _stored_scaling(roots: Any, header: dict[str, Any], n: int) -> Scaling:
-    """Return a scaling that was taken apart; ValueError if it is unsound."""
+def _stored_normalization(roots: Any, header: dict[str, Any], n: int) -> Normalization:
+    """Return a normalization that was taken apart; ValueError if it is unsound."""
     more, absolute = header["more"], header["absolute"]
     sound = not sparse.issparse(roots) and roots.shape == (n,) and roots.dtype.kind == "f"
     if not sound or type(more) is not float or not more >= 0 or type(absolute) is not bool:
         raise ValueError("its degrees are not those of its items")
-    return Scaling(roots, more, absolute)
+    return Normalization(roots, more, absolute)
 
 
-def _scaled_by_degree(S: Any, scaling: Scaling) -> Any:
+def _scaled_by_degree(S: Any, normalization: Normalization) -> Any:
     """Return s_p S_pj s_j; s_p is made of the sum of the similarities that are known."""
     values = np.nan_to_num(S.data if sparse.issparse(S) else S)
-    values = np.abs(values) if scaling.absolute else values
+    values = np.abs(values) if normalization.absolute else values
     if sparse.issparse(S):
         known = sparse.csr_array((values, S.indices, S.indptr), shape=S.shape)
-        own = scaling.of_new(np.asarray(known.sum(axis=1), dtype=np.float64).ravel())
-        data = S.data * np.repeat(own, np.diff(S.indptr)) * scaling.roots[S.indices]
+        own = normalization.of_new(np.asarray(known.sum(axis=1), dtype=np.float64).ravel())
+        data = S.data * np.repeat(own, np.diff(S.indptr)) * normalization.roots[S.indices]
         return sparse.csr_array((data.astype(S.dtype), S.indices, S.indptr), shape=S.shape)
-    own = scaling.of_new(values.sum(axis=1, dtype=np.float64))
-    return (S * own[:, None] * scaling.roots).astype(S.dtype)
+    own = normalization.of_new(values.sum(axis=1, dtype=np.float64))
+    return (S * own[:, None] * normalization.roots).astype(S.dtype)

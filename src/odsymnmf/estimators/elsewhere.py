@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf import distributed
-from odsymnmf.defaults import Scaling, Settings, decide, scaling
+from odsymnmf.defaults import Normalization, Settings, decide, normalization
 from odsymnmf.engine.losses import loss_class
 from odsymnmf.estimators.affinity import Affinities
 from odsymnmf.estimators.best_of import best_of
@@ -37,24 +37,21 @@ def fit_elsewhere(model: Any, client: Any, X: Any, weights: Any) -> None:
         upper=model.upper,
         init=model.init,
     )
-    found, scale = _normalized(A, r, settings)
+    found, how = _normalized(A, r, settings)
     if isinstance(model.init, str) and model.init == "auto":
         found = replace(found, init="spectral")
     found = replace(found, settled=None)
     model.settings_ = found.as_dict()
-    model._affinities = Affinities.of_elsewhere(model, scale)
+    model._affinities = Affinities(model, None, how)
     model.n_features_in_ = A.n_features or A.n
     starts = Starts(model, X, model.n_init, model.max_iter)
     reconstruct = partial(model._fitted, raw=None, settings=found)
-    scaled = A if scale is None else A.scaled_by(scale.roots)
+    scaled = A if how is None else A.scaled_by(how.roots)
     watch = partial(starts.watch, reconstruct=reconstruct)
     best, interrupted = best_of(model, scaled, r, found, watch)
     for name, value in reconstruct(best.H).items():
         setattr(model, name, value)
-    model.objective_, model.history_, model.n_iter_ = best.objective, best.history, best.n_iter
-    model.status_ = "interrupted" if interrupted else best.status
-    model.converged_, model.mix_, model.restarts_ = best.converged, best.mix, best.restarts
-    model._scales = best.scales
+    model._keep(best, interrupted)
     model.item_names_ = getattr(X, "names", None)
     starts.end()
 
@@ -83,7 +80,7 @@ def _refuse(model: Any, weights: Any) -> None:
         )
 
 
-def _normalized(A: Any, r: int, settings: Any) -> tuple[Settings, Scaling | None]:
+def _normalized(A: Any, r: int, settings: Any) -> tuple[Settings, Normalization | None]:
     """Return the settings, and how the similarities are to be scaled."""
     if A.n_features is None:
         seen = A.seen
@@ -92,8 +89,8 @@ def _normalized(A: Any, r: int, settings: Any) -> tuple[Settings, Scaling | None
         outline = Outline(seen.degrees, seen.low < 0, seen.filled / pairs, binary)
         found = settings(seen=outline)
         if found.normalize == "degree" and found.regular is None:
-            return found, Scaling(inverse_roots(seen.sums), 0.0, absolute=False)
-        return found, scaling(A, found, outline)
+            return found, Normalization(inverse_roots(seen.sums), 0.0, absolute=False)
+        return found, normalization(A, found, outline)
     signed = A.seen.low < 0
     outline = Outline(np.ones(A.n), signed, 1.0, False)
     found = settings(seen=outline)
@@ -106,7 +103,7 @@ def _normalized(A: Any, r: int, settings: Any) -> tuple[Settings, Scaling | None
         )
     with A.loaded_for(r):
         if found.regular is None:
-            return found, Scaling(inverse_root_degrees(A), 0.0, absolute=False)
+            return found, Normalization(inverse_root_degrees(A), 0.0, absolute=False)
         degrees = A.product(np.ones(A.n, dtype=A.dtype)).astype(np.float64)
         degrees[degrees <= np.sqrt(np.finfo(A.dtype).eps) * A.diagonal] = 0.0
-    return found, scaling(A, found, outline._replace(degrees=degrees))
+    return found, normalization(A, found, outline._replace(degrees=degrees))

@@ -106,7 +106,7 @@ class JudgingMixin:
         check_is_fitted(self)
         H = self.membership_
         n = H.shape[0]
-        if self._affinities.affinity == "precomputed":
+        if self._affinities.given:
             X = _without_own(X, n)
         X = self._validated(X, reset=False)
         rest = self._scales, bound(self.settings_["upper"]), self.zero_weight

@@ -29,8 +29,9 @@ from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, settled_labels
 from odsymnmf.observers import CallbackSupportMixin, Starts, with_callbacks
 from odsymnmf.options import whole_number
-from odsymnmf.problem import Similarity
+from odsymnmf.problem import Similarity, outline
 from odsymnmf.random_state import RandomState
+from odsymnmf.result import Factorization
 
 
 class ODSymNMF(
@@ -288,8 +289,8 @@ class ODSymNMF(
         X, names = self._named(X)
         names = given_names or names
         X = self._validated(X, reset=True)
-        self._affinities = Affinities(self, X, weights_for(weights, names))
-        raw, seen = self._affinities.similarity, self._affinities.seen
+        self._affinities, raw = Affinities.of_items(self, X, weights_for(weights, names))
+        seen = outline(raw)
         kept_sparse = is_sparse(self, raw)
         r: Any = self.n_clusters if kept_sparse else number_of_clusters(self, raw)
         settings = decide(
@@ -302,7 +303,7 @@ class ODSymNMF(
             seen=seen,
             sparse=kept_sparse,
         )
-        A = self._affinities.normalized(settings)
+        A = self._affinities.normalized(raw, settings, seen)
         if kept_sparse:  # the bound that the fit will use holds for new items, too
             limit = sparse_bound(A, settings.upper, self.loss)
             settings = replace(settings, upper=limit if limit < np.inf else None)
@@ -320,19 +321,17 @@ class ODSymNMF(
         if not kept_sparse:
             self.settings_ |= hint(raw, seen, best.scales, self.labels_)
         self.settings_ |= without_cluster(seen, self.labels_)
-        self._affinities.forget()
-        self.similarity_ = A
-        self.objective_ = best.objective
-        self.history_ = best.history
-        self.n_iter_ = best.n_iter
-        self.status_ = "interrupted" if interrupted else best.status
-        self.converged_ = best.converged
-        self.mix_ = best.mix
-        self._scales = best.scales
-        self.restarts_ = best.restarts
-        self.item_names_ = names
+        self._keep(best, interrupted)
+        self.similarity_, self.item_names_ = A, names
         starts.end()
         return self
+
+    def _keep(self, best: Factorization, interrupted: bool) -> None:
+        """Keep how the best start went."""
+        self.objective_, self.history_, self.restarts_ = best.objective, best.history, best.restarts
+        self.status_ = "interrupted" if interrupted else best.status
+        self.n_iter_, self.converged_, self.mix_ = best.n_iter, best.converged, best.mix
+        self._scales = best.scales
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.

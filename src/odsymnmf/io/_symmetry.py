@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, asymmetry
 from odsymnmf.io._items import Remedy, bad, quoted
 
 SYMMETRIZE = ("max", "mean", "sum")
@@ -72,7 +72,7 @@ def _symmetric(
         return matrix, []
     how: str | None = "mean"
     notes = []
-    if gap > np.sqrt(np.finfo(matrix.dtype).eps) * float(abs(matrix).max()):
+    if gap > asymmetry(matrix.dtype) * float(abs(matrix).max()):
         if symmetrize is None:
             a, b = quoted(names[i]), quoted(names[j])
             values = f"{a} to {b} is {matrix[i, j]:.6g}, but {b} to {a} is {matrix[j, i]:.6g}"

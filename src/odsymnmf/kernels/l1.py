@@ -18,6 +18,7 @@ import numpy as np
 
 from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part, summing
+from odsymnmf.kernels.items import At, Limits
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TIE
 from odsymnmf.kernels.sources import add_rows
 from odsymnmf.kernels.weighted_median import select
@@ -146,7 +147,7 @@ def _column_sum(k, l, H):
 
 
 @part
-def positive_neighbours(q, rows, weight, held, room):
+def positive_neighbours(q, rows, stored, held, room):
     """List the neighbours with A_ik > 0 and some a_i > 0; return how many."""
     indices, data = rows.indices, rows.data
     near, value, kept = room.near, room.value, room.weight
@@ -154,42 +155,43 @@ def positive_neighbours(q, rows, weight, held, room):
     for j in range(rows.indptr[q], rows.indptr[q + 1]):
         near[m] = indices[j]
         value[m] = data[j]
-        kept[m] = 1.0 if weight is None else weight[j]
+        kept[m] = 1.0 if stored is None else stored[j]
         m += (data[j] > 0.0) & held[indices[j]]
     return m
 
 
 @part
-def totals(k, q, exceptions, w0, H, sums, room):
+def totals(at, uneven, H, sums, room):
     """Set T_l, the weight of all pairs of item k in column l, and half of it."""
-    W, peak, T, half = sums.W, sums.peak, room.T, room.half
-    if exceptions is not None:
+    k, W, peak, T, half = at.item, sums.W, sums.peak, room.T, room.half
+    if uneven is not None:
         for l in range(len(T)):
             T[l] = 0.0
-        first, last = exceptions.indptr[q], exceptions.indptr[q + 1]
-        add_rows(T, exceptions.indices, exceptions.v, first, last, H)
+        pairs = uneven.pairs
+        first, last = pairs.indptr[at.pairs], pairs.indptr[at.pairs + 1]
+        add_rows(T, pairs.indices, pairs.v, first, last, H)
     for l in range(len(T)):
         t = W[l] - H[k, l]
         if t < CANCELLED * peak[l]:
             t = peak[l] = _column_sum(k, l, H)
             W[l] = t + H[k, l]
-        if exceptions is None:
+        if uneven is None:
             T[l] = t
         else:
-            T[l] += w0 * t
-            if T[l] < CANCELLED * w0 * t:
-                T[l] = exact_sum(exceptions, q, k, l, w0, H, 1)
+            T[l] += uneven.w0 * t
+            if T[l] < CANCELLED * uneven.w0 * t:
+                T[l] = exact_sum(uneven, at, l, H, 1)
         half[l] = 0.5 * T[l] * (1.0 + TIE)
 
 
 @part
-def gather_columns(count, m, weight, H, room):
+def gather_columns(count, m, stored, H, room):
     """Set a[c] to the entries of the neighbours in the c-th of the columns, wa[c] to w_i a_i."""
     a, wa, near, columns = room.a, room.wa, room.near, room.columns
     for c in range(count):
         for j in range(m):
             a[c, j] = H[near[j], columns[c]]
-        if weight is not None:
+        if stored is not None:
             kept = room.weight
             for j in range(m):
                 wa[c, j] = kept[j] * a[c, j]
@@ -246,43 +248,43 @@ def _update(count, sums, room):
 
 
 @part
-def solve_row(k, q, own_row, rows, weight, exceptions, w0, H, sums, room, upper, empty, out, o):
-    """Bring the entries of row k to their optimum in turn, and write them to out[o].
+def solve_row(at, rows, stored, uneven, H, sums, room, limits, out):
+    """Bring the entries of the row of an item to their optimum in turn, and write them down.
 
-    Row q of ``rows`` and row ``own_row`` of the exceptions is that of the item. Return how many
-    entries were looked at (their columns and changes are listed in the workspace), the decrease of
-    the objective and the largest change.
+    Return how many entries were looked at (their columns and changes are listed in the workspace),
+    the decrease of the objective and the largest change.
     """
+    k, o = at.item, at.out
     columns, reach, steps = room.columns, room.reach, room.step
     S, T, half = room.S, room.T, room.half
-    m = positive_neighbours(q, rows, weight, sums.held, room)
+    m = positive_neighbours(at.row, rows, stored, sums.held, room)
     for l in range(len(S)):
         S[l] = 0.0
     # No positive breakpoints weigh more than S.
     add_rows(S, room.near, room.weight, 0, m, H)
-    totals(k, own_row, exceptions, w0, H, sums, room)
+    totals(at, uneven, H, sums, room)
     count = np.int64(0)
     for l in range(len(S)):
         columns[count] = l
         count += (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
     decrease, largest = 0.0, 0.0
     if count > 0:
-        gather_columns(count, m, weight, H, room)
+        gather_columns(count, m, stored, H, room)
         residuals(H[k], count, m, room)
     for c in range(count):
         l = columns[c]
         old = H[k, l]
         new = 0.0
         if T[l] <= 0.0:
-            new = empty
+            new = limits.empty
         elif S[l] > half[l]:
             far = reach[l] if reach[l] > 0.0 else T[l]
-            new = min(entry(old, half[l], far, m, room.a[c], room.wa[c], room), upper)
+            new = min(entry(old, half[l], far, m, room.a[c], room.wa[c], room), limits.upper)
         out[o, l] = new
         step = out[o, l] - old
         steps[c] = step
         if step != 0.0:
-            if weight is None:
+            if stored is None:
                 moved = move(step, m, room.a[c], room.value, room.rho, None)
             else:
                 moved = move(step, m, room.a[c], room.value, room.rho, room.weight)
@@ -293,20 +295,18 @@ def solve_row(k, q, own_row, rows, weight, exceptions, w0, H, sums, room, upper,
 
 
 @kernel
-def sweep(items, rows, weight, exceptions, w0, H, sums, room, upper, empty):
+def sweep(items, rows, stored, uneven, H, sums, room, limits):
     """Bring the rows of the items in H to their optimum in turn, and the sums with them.
 
-    ``weight`` is what the stored pairs of ``rows`` weigh, None if each weighs one. Return the
-    decrease of the objective and the largest change of an entry. An entry whose column is zero
-    elsewhere has no influence; it becomes ``empty``.
+    ``stored`` is what the stored pairs of ``rows`` weigh, None if each weighs one. Return the
+    decrease of the objective and the largest change of an entry.
     """
     total, furthest = 0.0, 0.0
     begin(sums, room)
     for p in range(len(items)):
-        k, q = items[p], rows.which[p]
-        count, decrease, largest = solve_row(
-            k, q, k, rows, weight, exceptions, w0, H, sums, room, upper, empty, H, k
-        )
+        k = items[p]
+        at = At(k, rows.which[p], k, k)
+        count, decrease, largest = solve_row(at, rows, stored, uneven, H, sums, room, limits, H)
         total += decrease
         furthest = max(furthest, largest)
         if largest > 0.0:
@@ -317,13 +317,13 @@ def sweep(items, rows, weight, exceptions, w0, H, sums, room, upper, empty):
 
 
 @kernel
-def solve(rows, weight, exceptions, w0, H, sums, others, room, upper, passes, X):
+def solve(rows, stored, uneven, H, sums, others, room, upper, passes, X):
     """Improve each row of X against rows of H that stay, entry by entry, until none moves.
 
     Row p of ``rows`` holds the similarities of row p of X to the rows of H but the last, which is
     room to work in; ``others`` holds the sums of the columns of the others.
     """
-    n, W, peak = len(H) - 1, sums.W, sums.peak
+    n, W, peak, limits = len(H) - 1, sums.W, sums.peak, Limits(upper, 0.0)
     for p in range(len(X)):
         for l in range(len(others)):
             H[n, l] = X[p, l]
@@ -332,9 +332,8 @@ def solve(rows, weight, exceptions, w0, H, sums, others, room, upper, passes, X)
         for _ in range(passes):
             largest, top = 0.0, 0.0
             begin(sums, room)
-            count, _, largest = solve_row(
-                n, p, p, rows, weight, exceptions, w0, H, sums, room, upper, 0.0, H, n
-            )
+            at = At(n, p, p, n)
+            count, _, largest = solve_row(at, rows, stored, uneven, H, sums, room, limits, H)
             _update(count, sums, room)
             for l in range(len(others)):
                 top = max(top, H[n, l])

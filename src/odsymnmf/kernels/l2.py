@@ -18,10 +18,11 @@ import numpy as np
 
 from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part
+from odsymnmf.kernels.items import At, Limits
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, remember, terms
 from odsymnmf.kernels.symnmf import minimise_quartic
-from odsymnmf.kernels.weights import exact_sum, gather_exceptions, pull
+from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
 
 
 class Sums(NamedTuple):
@@ -45,27 +46,11 @@ class Row(NamedTuple):
     found: Any
 
 
-class Heavy(NamedTuple):
-    """Workspace for the exceptions of a row: B[l, j] = H_jl, v_j and e_j."""
-
-    B: Any
-    v: Any
-    e: Any
-
-
 def workspace(r: int) -> Row:
     """Return room for one row of r entries."""
     x, before, own, g, u, inverse, root = on_lines(7, r)[:, :r]
     values, found = on_lines(2, r + 1)
     return Row(x, before, own, g, u, inverse, root, values, found.view(np.uintp))
-
-
-def room_for(exceptions: Any, items: Any, r: int) -> Heavy | None:
-    """Return room for the exceptions of any of the items."""
-    if exceptions is None:
-        return None
-    longest = int((exceptions.indptr[items + 1] - exceptions.indptr[items]).max(initial=0))
-    return Heavy(np.empty((r, longest)), np.empty(longest), np.empty(longest))
 
 
 @part
@@ -152,17 +137,28 @@ def update_gram(m, sums, row):
 
 
 @part
-def entries(
-    p, k, own_row, source, D, row, heavy, exceptions, w0, diagonal, upper, empty, start, H, out, o
-):
-    """Bring the entries of row x of item k to their optimum in turn, and write them to out[o].
+def _optimum(old, q, inverted, rough, upper):
+    """Return old + q / a within its limits; zero where no digit of it is known."""
+    new = old + q * inverted
+    return min(new, upper) if new > ROUNDING * rough * inverted else 0.0
 
-    ``start`` is what `load` has returned; row ``own_row`` of the exceptions is the item's. Return
-    how many entries x has or had, the decrease of the objective and the violation of the optimality
-    conditions met on the way.
+
+@part
+def _violation(slope, old, upper):
+    """Return the size of half the slope, as far as the limits let the entry follow it."""
+    slope = max(slope, 0.0) if old <= 0.0 else slope
+    return abs(min(slope, 0.0) if old >= upper else slope)
+
+
+@part
+def entries(at, source, uneven, diagonal, H, D, row, limits, start, out):
+    """Bring the entries of row x of an item to their optimum in turn, and write them down.
+
+    ``start`` is what `load` has returned. Return how many entries x has or had, the decrease of the
+    objective and the violation of the optimality conditions met on the way.
     """
     m, norm, c = start
-    r = D.shape[0]
+    k, p, o, upper, r = at.item, at.row, at.out, limits.upper, D.shape[0]
     x, own, g, u = row.x, row.own, row.g, row.u
     inverse, root, found = row.inverse, row.root, row.found
     decrease, violation = 0.0, 0.0
@@ -170,40 +166,33 @@ def entries(
     size = terms(source, k)
     for l in range(r):
         size += root[l] * x[l]
-    if exceptions is not None:
-        count = gather_exceptions(exceptions, own_row, H, x, heavy.B, heavy.v, heavy.e)
+    if uneven is not None:
+        count = gather_exceptions(uneven, at, H, x)
     for l in range(r):
         old, inside = x[l], own[l]
         a, inverted = D[l, l] - inside * inside, inverse[l]
         q = g[l] - u[l] + inside * c
-        if exceptions is not None:
-            s, square, heavy_size = pull(count, heavy.B[l], heavy.v, heavy.e)
-            q = w0 * q + s
-            full, a = w0 * a, w0 * a + square
+        if uneven is not None:
+            q, a, full, heavy = weigh(uneven, count, l, q, a)
             if a < CANCELLED * full:
-                a = exact_sum(exceptions, own_row, k, l, w0, H, 2)
-                size_q = w0 * (abs(g[l]) + root[l] * size + gross(source, p, l)) + heavy_size
-                if a > TINY and abs(q) <= ROUNDING * size_q:
+                a = exact_sum(uneven, at, l, H, 2)
+                rough = uneven.w0 * (abs(g[l]) + root[l] * size + gross(source, p, l)) + heavy
+                if a > TINY and abs(q) <= ROUNDING * rough:
                     continue  # q has no digit left, and a step of q / a could be any number
             inverted = 1.0 / a if a > TINY else 0.0
         if diagonal is None and old == 0.0 and q <= 0.0 and inverted > 0.0:
             continue  # most entries are zero and stay so
-        slope = q
+        slope, new = 0.0, limits.empty
         if diagonal is not None:
             P_kk = diagonal[k] - (norm - old * old)
             slope = q - (old * old - P_kk) * old
             new = minimise_quartic(a - P_kk, -(q + a * old), upper)
         elif inverted > 0.0:
-            new = old + q * inverted
-            size_q = abs(g[l]) + root[l] * size + gross(source, p, l)
-            if exceptions is not None:
-                size_q = w0 * size_q + heavy_size
-            new = min(new, upper) if new > ROUNDING * size_q * inverted else 0.0
-        else:
-            slope = 0.0
-            new = empty
-        slope = max(slope, 0.0) if old <= 0.0 else slope
-        violation += abs(min(slope, 0.0) if old >= upper else slope)
+            rough = abs(g[l]) + root[l] * size + gross(source, p, l)
+            if uneven is not None:
+                rough = uneven.w0 * rough + heavy
+            slope, new = q, _optimum(old, q, inverted, rough, upper)
+        violation += _violation(slope, old, upper)
         out[o, l] = new
         new = np.float64(out[o, l])
         change = new - old
@@ -220,19 +209,16 @@ def entries(
             size += root[l] * max(change, 0.0)
             for t in range(r):
                 u[t] += change * D[l, t]
-            if exceptions is not None:
-                b, e = heavy.B[l], heavy.e
-                for j in range(count):
-                    e[j] -= change * b[j]
+            if uneven is not None:
+                follow(uneven, count, l, change)
     return m, decrease, violation
 
 
 @kernel
-def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, empty):
+def sweep(items, source, uneven, diagonal, H, sums, row, limits):
     """Bring the rows of the items in H to their optimum in turn, and the sums with them.
 
-    Return the decrease of the objective and the violation of the optimality conditions. An entry
-    whose column is zero elsewhere has no influence; it becomes ``empty``.
+    Return the decrease of the objective and the violation of the optimality conditions.
     """
     total, violations = 0.0, 0.0
     note_peaks(sums, row)
@@ -242,22 +228,7 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
         keep(source, k, H, row.before)
         start = begin_row(k, H, sums, row)
         m, decrease, violation = entries(
-            p,
-            k,
-            k,
-            source,
-            sums.D,
-            row,
-            heavy,
-            exceptions,
-            w0,
-            diagonal,
-            upper,
-            empty,
-            start,
-            H,
-            H,
-            k,
+            At(k, p, k, k), source, uneven, diagonal, H, sums.D, row, limits, start, H
         )
         total += decrease
         violations += violation
@@ -267,13 +238,13 @@ def sweep(items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, e
 
 
 @kernel
-def solve(source, exceptions, H, sums, row, heavy, w0, upper, passes, X):
+def solve(source, uneven, H, sums, row, upper, passes, X):
     """Set each row of X to its optimum against rows of H that stay, in at most some passes.
 
     Row p of X is a new item, whose g is that of ``source``. Return how many rows were not solved
     to rounding; their numbers are negative in ``passes``, which says how many each has taken.
     """
-    r = H.shape[1]
+    r, limits = H.shape[1], Limits(upper, 0.0)
     x, own, u, inverse, found = row.x, row.own, row.u, row.inverse, row.found
     D, unsolved = sums.D, 0
     note_peaks(sums, row)
@@ -281,31 +252,14 @@ def solve(source, exceptions, H, sums, row, heavy, w0, upper, passes, X):
         inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
     for p in range(len(X)):
         gather(source, p, found, H, row.g)
-        most, largest = passes[p], 0.0
+        at, most, largest = At(len(H), p, p, p), passes[p], 0.0
         for l in range(r):
             x[l] = own[l] = u[l] = X[p, l] = 0.0
             largest = max(largest, abs(row.g[l]))
         solved = False
         for count in range(most):
             start = (np.int64(0), 0.0, 0.0)
-            _, _, violation = entries(
-                p,
-                len(H),
-                p,
-                source,
-                D,
-                row,
-                heavy,
-                exceptions,
-                w0,
-                None,
-                upper,
-                0.0,
-                start,
-                H,
-                X,
-                p,
-            )
+            _, _, violation = entries(at, source, uneven, None, H, D, row, limits, start, X)
             passes[p] = count + 1
             if violation <= ROUNDING * largest:
                 solved = True

@@ -9,15 +9,18 @@ increases, with jumps at the breakpoints: so the minimiser is found by selection
 l1, and lies on one or between two of them, where the derivative is a straight line.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
+from odsymnmf.kernels.items import At, Limits
 from odsymnmf.kernels.l1 import begin, gather_columns, move, positive_neighbours, residuals, totals
 from odsymnmf.kernels.l2 import load, note_peaks, update_gram
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TINY
 from odsymnmf.kernels.sources import add_rows
-from odsymnmf.kernels.weighted_median import pivot_of
-from odsymnmf.kernels.weights import exact_sum, gather_exceptions, pull
+from odsymnmf.kernels.weighted_median import partition, pivot_of
+from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
 
 
 @kernel
@@ -27,23 +30,7 @@ def minimise(points, weights, count, T, alpha, beta, M, c):
     left, right = 0.0, np.inf
     while low < high:
         pivot = pivot_of(points, low, high)
-        # points[low:i] < pivot = points[i:j], points[p:high] > pivot, the rest is unseen
-        i, j, p = low, low, high
-        equal, more = 0.0, 0.0
-        while j < p:
-            if points[j] > pivot:
-                p -= 1
-                points[j], points[p] = points[p], points[j]
-                weights[j], weights[p] = weights[p], weights[j]
-                more += weights[p]
-            else:
-                if points[j] < pivot:
-                    points[i], points[j] = points[j], points[i]
-                    weights[i], weights[j] = weights[j], weights[i]
-                    i += 1
-                else:
-                    equal += weights[j]
-                j += 1
+        i, p, _, equal, more = partition(points, weights, low, high, pivot)
         slope = 2.0 * beta * (M * pivot - c) + alpha * (T - 2.0 * (above + more))
         if slope < 0.0:
             left, low = pivot, p
@@ -70,49 +57,45 @@ def _breakpoints(x, m, a, wa, room):
     return count
 
 
-@part
-def solve_row(
-    k,
-    q,
-    own_row,
-    rows,
-    weight,
-    exceptions,
-    w0,
-    H,
-    gram,
-    sums,
-    row,
-    heavy,
-    room,
-    mix,
-    upper,
-    empty,
-    out,
-    o,
-):
-    """Bring the entries of row k to their optimum in turn, and write them to out[o].
+class Sums(NamedTuple):
+    """What sweeps keep up to date, for l1 and for l2."""
 
-    Row q of ``rows``, row ``own_row`` of the exceptions is that of the item. Return how many
-    entries the row has or had, the decreases of f_1 and of f_2, and the largest change.
+    l1: Any
+    l2: Any
+
+
+class Room(NamedTuple):
+    """Workspace for one row, that of l1 and that of l2."""
+
+    l1: Any
+    l2: Any
+
+
+@part
+def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
+    """Bring the entries of the row of an item to their optimum in turn, and write them down.
+
+    Return how many entries the row has or had, the decreases of f_1 and of f_2, and the largest
+    change.
     """
     alpha, beta = mix
-    D, x, own, g, u = gram.D, row.x, row.own, row.g, row.u
-    S, T, columns, entries = room.S, room.T, room.columns, row.found
+    k, q, o, row, around = at.item, at.row, at.out, room.l2, room.l1
+    D, x, own, g, u = sums.l2.D, row.x, row.own, row.g, row.u
+    S, T, columns, entries = around.S, around.T, around.columns, row.found
     r = D.shape[0]
     for l in range(r):
         g[l] = S[l] = 0.0
     add_rows(g, rows.indices, rows.data, rows.indptr[q], rows.indptr[q + 1], H)
-    m, _, c = load(k, H, gram, row)
-    near = positive_neighbours(q, rows, weight, sums.held, room)
-    add_rows(S, room.near, room.weight, 0, near, H)
-    totals(k, own_row, exceptions, w0, H, sums, room)
+    m, _, c = load(k, H, sums.l2, row)
+    near = positive_neighbours(q, rows, stored, sums.l1.held, around)
+    add_rows(S, around.near, around.weight, 0, near, H)
+    totals(at, uneven, H, sums.l1, around)
     for l in range(r):
         columns[l] = l
-    gather_columns(r, near, weight, H, room)
-    residuals(H[k], r, near, room)
-    if exceptions is not None:
-        count = gather_exceptions(exceptions, own_row, H, x, heavy.B, heavy.v, heavy.e)
+    gather_columns(r, near, stored, H, around)
+    residuals(H[k], r, near, around)
+    if uneven is not None:
+        count = gather_exceptions(uneven, at, H, x)
     size = 0.0
     for l in range(r):
         size += row.root[l] * x[l]
@@ -121,30 +104,30 @@ def solve_row(
         old, inside = x[l], own[l]
         M = D[l, l] - inside * inside
         q_l = g[l] - u[l] + inside * c
-        size_q = abs(g[l]) + row.root[l] * size
-        if exceptions is not None:
-            s, square, heavy_size = pull(count, heavy.B[l], heavy.v, heavy.e)
-            q_l, size_q = w0 * q_l + s, w0 * size_q + heavy_size
-            full, M = w0 * M, w0 * M + square
+        rough = abs(g[l]) + row.root[l] * size
+        if uneven is not None:
+            q_l, M, full, heavy = weigh(uneven, count, l, q_l, M)
+            rough = uneven.w0 * rough + heavy
             if CANCELLED * full > M:
-                M = exact_sum(exceptions, own_row, k, l, w0, H, 2)
+                M = exact_sum(uneven, at, l, H, 2)
         new = 0.0
         if M <= TINY or T[l] <= 0.0:
-            new = empty
+            new = limits.empty
         elif 2.0 * beta * (q_l + M * old) > alpha * (T[l] - 2.0 * S[l]):
-            found = _breakpoints(old, near, room.a[l], room.wa[l], room)
-            new = minimise(room.points, room.weights, found, T[l], alpha, beta, M, q_l + M * old)
-            new = min(new, upper) if new > ROUNDING * size_q / M else 0.0
+            found = _breakpoints(old, near, around.a[l], around.wa[l], around)
+            best = q_l + M * old
+            new = minimise(around.points, around.weights, found, T[l], alpha, beta, M, best)
+            new = min(new, limits.upper) if new > ROUNDING * rough / M else 0.0
         out[o, l] = new
         step = np.float64(out[o, l]) - old
         if step != 0.0:
             x[l] = old + step
             entries[m] = l
             m += old == 0.0
-            if weight is None:
-                moved = move(step, near, room.a[l], room.value, room.rho, None)
+            if stored is None:
+                moved = move(step, near, around.a[l], around.value, around.rho, None)
             else:
-                moved = move(step, near, room.a[l], room.value, room.rho, room.weight)
+                moved = move(step, near, around.a[l], around.value, around.rho, around.weight)
             first += 2.0 * (2.0 * moved - step * T[l])
             second += 2.0 * step * (2.0 * q_l - M * step)
             largest = max(largest, abs(step))
@@ -152,10 +135,8 @@ def solve_row(
             size += row.root[l] * max(step, 0.0)
             for t in range(r):
                 u[t] += step * D[l, t]
-            if exceptions is not None:
-                b, e = heavy.B[l], heavy.e
-                for j in range(count):
-                    e[j] -= step * b[j]
+            if uneven is not None:
+                follow(uneven, count, l, step)
     return m, first, second, largest
 
 
@@ -168,76 +149,58 @@ def _update(sums, row):
 
 
 @kernel
-def sweep(items, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix, upper, empty):
+def sweep(items, rows, stored, uneven, H, sums, room, mix, limits):
     """Bring the rows of the items in H to their optimum in turn, and the sums with them.
 
     Return the decreases of f_1 and of f_2, and the largest change of an entry.
     """
     absolute, squared, furthest = 0.0, 0.0, 0.0
-    note_peaks(gram, row)
-    begin(sums, room)
-    held = sums.held
+    note_peaks(sums.l2, room.l2)
+    begin(sums.l1, room.l1)
+    held = sums.l1.held
     for p in range(len(items)):
         k = items[p]
         m, first, second, largest = solve_row(
-            k, rows.which[p], k, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
-            upper, empty, H, k,
-        )  # fmt: skip
+            At(k, rows.which[p], k, k), rows, stored, uneven, H, sums, room, mix, limits, H
+        )
         absolute += first
         squared += second
         furthest = max(furthest, largest)
         if largest > 0.0:
             held[k] = True
-            _update(sums, row)
-        update_gram(m, gram, row)
+            _update(sums.l1, room.l2)
+        update_gram(m, sums.l2, room.l2)
     return absolute, squared, furthest
 
 
 @kernel
-def solve(
-    rows,
-    weight,
-    exceptions,
-    w0,
-    H,
-    gram,
-    sums,
-    zero,
-    others,
-    row,
-    heavy,
-    room,
-    mix,
-    upper,
-    passes,
-    X,
-):
+def solve(rows, stored, uneven, H, sums, others, room, mix, upper, passes, X):
     """Improve each row of X against rows of H that stay, until no entry moves.
 
     Row p of ``rows`` holds the similarities of row p of X to the rows of H but the last, which is
-    room to work in; ``zero`` is H^T H and ``others`` the sums of the columns of the others.
+    room to work in; ``others`` are the sums of the columns of the others, and their H^T H.
     """
-    n, r, W, peak, D, top_D = len(H) - 1, H.shape[1], sums.W, sums.peak, gram.D, gram.peak
+    n, r, limits = len(H) - 1, H.shape[1], Limits(upper, 0.0)
+    W, peak, D, top_D = sums.l1.W, sums.l1.peak, sums.l2.D, sums.l2.peak
+    W_others, D_others = others
     for p in range(len(X)):
+        at = At(n, p, p, n)
         for l in range(r):
             H[n, l] = X[p, l]
-            W[l] = others[l] + X[p, l]
+            W[l] = W_others[l] + X[p, l]
             peak[l] = top_D[l] = 0.0
         for l in range(r):
             for t in range(r):
-                D[l, t] = zero[l, t] + H[n, l] * H[n, t]
+                D[l, t] = D_others[l, t] + H[n, l] * H[n, t]
         for _ in range(passes):
-            note_peaks(gram, row)
-            begin(sums, room)
+            note_peaks(sums.l2, room.l2)
+            begin(sums.l1, room.l1)
             top = 0.0
-            m, _, _, largest = solve_row(
-                n, p, p, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
-                upper, 0.0, H, n,
-            )  # fmt: skip
-            _update(sums, row)
+            m, _, _, largest = solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, H)
+            _update(sums.l1, room.l2)
             for l in range(r):
                 top = max(top, H[n, l])
-            update_gram(m, gram, row)
+            update_gram(m, sums.l2, room.l2)
             if largest <= ROUNDING * top:
                 break
         for l in range(r):

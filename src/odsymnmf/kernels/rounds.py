@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part, summing
+from odsymnmf.kernels.items import At
 from odsymnmf.kernels.l1 import begin
 from odsymnmf.kernels.l1 import solve_row as solve_l1
 from odsymnmf.kernels.l2 import begin_row, entries, note_peaks
@@ -126,9 +127,7 @@ def _twice(clash):
 
 
 @kernel
-def propose_l2(
-    items, source, exceptions, H, sums, row, heavy, diagonal, w0, upper, New, moved, change
-):
+def propose_l2(items, source, uneven, diagonal, H, sums, row, limits, New, moved, change):
     """Set New[p] to the optimum of row items[p]; add to the change of D.
 
     ``sums`` are the caller's own copies. Return the decrease of the objective if every row were the
@@ -145,9 +144,8 @@ def propose_l2(
             prefetch(H, items[p + 1])
         start = begin_row(k, H, sums, row)
         m, decrease, violation = entries(
-            p, k, k, source, sums.D, row, heavy, exceptions, w0, diagonal, upper, 0.0, start, H,
-            New, p,
-        )  # fmt: skip
+            At(k, p, k, p), source, uneven, diagonal, H, sums.D, row, limits, start, New
+        )
         total += decrease
         violations += violation
         moved[p], square = _note_gram(k, m, H, sums.D, row, change)
@@ -157,7 +155,7 @@ def propose_l2(
 
 
 @kernel
-def propose_l1(items, rows, weight, exceptions, w0, H, sums, room, upper, New, moved, change):
+def propose_l1(items, rows, stored, uneven, H, sums, room, limits, New, moved, change):
     """As `propose_l2`; the violation is the largest change, ``change`` that of W."""
     total, furthest, clash = 0.0, 0.0, 0.0
     columns, steps = room.columns, room.step
@@ -166,7 +164,7 @@ def propose_l1(items, rows, weight, exceptions, w0, H, sums, room, upper, New, m
         k = items[p]
         _begin_row(k, p, H, New)
         count, decrease, largest = solve_l1(
-            k, rows.which[p], k, rows, weight, exceptions, w0, H, sums, room, upper, 0.0, New, p
+            At(k, rows.which[p], k, p), rows, stored, uneven, H, sums, room, limits, New
         )
         total += decrease
         furthest = max(furthest, largest)
@@ -179,22 +177,19 @@ def propose_l1(items, rows, weight, exceptions, w0, H, sums, room, upper, New, m
 
 
 @kernel
-def propose_mixed(
-    items, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix, upper, New, moved,
-    change_D, change_W,
-):  # fmt: skip
+def propose_mixed(items, rows, stored, uneven, H, sums, room, mix, limits, New, moved, change):
     """As both others: decreases of f_1 and of f_2, largest change, what pairs add to either."""
     absolute, squared, furthest, clash_W, squares = 0.0, 0.0, 0.0, 0.0, 0.0
+    gram, row, (change_W, change_D) = sums.l2, room.l2, change
     note_peaks(gram, row)
-    begin(sums, room)
+    begin(sums.l1, room.l1)
     x, before = row.x, row.before
     for p in range(len(items)):
         k = items[p]
         _begin_row(k, p, H, New)
         m, first, second, largest = solve_mixed(
-            k, rows.which[p], k, rows, weight, exceptions, w0, H, gram, sums, row, heavy, room, mix,
-            upper, 0.0, New, p,
-        )  # fmt: skip
+            At(k, rows.which[p], k, p), rows, stored, uneven, H, sums, room, mix, limits, New
+        )
         absolute += first
         squared += second
         furthest = max(furthest, largest)

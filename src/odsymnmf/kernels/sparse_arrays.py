@@ -26,7 +26,7 @@ class Links(NamedTuple):
     data: Any
 
 
-class Rows(NamedTuple):
+class Log(NamedTuple):
     """H as a log of rows: row i is the part ``span[i, 0]`` to ``span[i, 1]``, sorted by column.
 
     ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a

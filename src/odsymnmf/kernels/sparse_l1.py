@@ -19,6 +19,19 @@ from odsymnmf.kernels.rounding import CANCELLED, TIE
 from odsymnmf.kernels.sparse_rows import enlist, items_of, keep_best, sort_together, weight_of
 
 
+class ColumnSums(NamedTuple):
+    """What sweeps of l1 keep up to date: W, who has entries, the largest W, and of the last moves.
+
+    ``reach`` is how far entries of a column move, ``moved`` in which row its sum changed last.
+    """
+
+    W: Any
+    held: Any
+    peak: Any
+    reach: Any
+    moved: Any
+
+
 class Neighbours(NamedTuple):
     """What `l1.entry` wants of a workspace: of each neighbour A_ik and rho, and room to select."""
 
@@ -51,17 +64,17 @@ def sum_of_others(k, l, H, w0, E, found, weighted):
 
 
 @allocating
-def rows(items, position, A, w0, E, H, W, held, peak, reach, moved, out, upper, cap, put):
+def rows(items, position, A, w0, E, H, sums, out, upper, cap, put):
     """Solve the rows of the items, as far as there is room for the answers in ``out``.
 
-    ``out`` is a `Rows`; its log gets the rows, ``out.span[p]`` says where that of ``items[p]``
+    ``out`` is a `Log` that gets the rows, ``out.span[p]`` says where that of ``items[p]``
     is. With ``put``, out is H: the row becomes that of its item, and the sums learn of it.
-    ``position`` is the place of the first item in the sweep; ``moved`` says at which place each
-    column's sum changed last.
+    ``position`` is the place of the first item in the sweep.
 
     Return the number of rows done, the room that the next one needs, the decrease of f and the
     largest change of an entry.
     """
+    W, held, peak, reach, moved = sums
     r = len(W)
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value

@@ -100,7 +100,7 @@ def _meet(l, more, m, pos, met, met_g):
 def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
     """Solve the rows of the items, as far as there is room for the answers in ``out`` and D.
 
-    ``out`` is a `Rows`; its log gets the rows, ``out.span[p]`` says where that of ``items[p]``
+    ``out`` is a `Log` that gets the rows, ``out.span[p]`` says where that of ``items[p]``
     is. With ``put``, out is H: the row becomes that of its item, and D learns of it. A negative
     ``price[k]`` is set first, to the share ``share`` of the most that one column alone could
     gain for item k.

@@ -14,6 +14,33 @@ def pivot_of(points, low, high):
     return a if c < a else c if c < b else b
 
 
+@part
+def partition(points, weights, low, high, pivot):
+    """Bring points[low:i] < pivot = points[i:p] < points[p:high], the weights with them.
+
+    Return i, p, and what the points below, at and above the pivot weigh.
+    """
+    # points[low:i] < pivot = points[i:j], points[p:high] > pivot, the rest is unseen
+    i, j, p = low, low, high
+    less, equal, more = 0.0, 0.0, 0.0
+    while j < p:
+        if points[j] > pivot:
+            p -= 1
+            points[j], points[p] = points[p], points[j]
+            weights[j], weights[p] = weights[p], weights[j]
+            more += weights[p]
+        else:
+            if points[j] < pivot:
+                less += weights[j]
+                points[i], points[j] = points[j], points[i]
+                weights[i], weights[j] = weights[j], weights[i]
+                i += 1
+            else:
+                equal += weights[j]
+            j += 1
+    return i, p, less, equal, more
+
+
 @kernel
 def select(points, weights, m, target):
     """Return the smallest of points[:m] at which the weight up to it reaches ``target`` > 0.
@@ -25,23 +52,7 @@ def select(points, weights, m, target):
     low, high, reached = np.int64(0), m, 0.0
     while True:
         pivot = pivot_of(points, low, high)
-        # points[low:i] < pivot = points[i:j], points[p:high] > pivot, the rest is unseen
-        i, j, p = low, low, high
-        less, equal = 0.0, 0.0
-        while j < p:
-            if points[j] > pivot:
-                p -= 1
-                points[j], points[p] = points[p], points[j]
-                weights[j], weights[p] = weights[p], weights[j]
-            else:
-                if points[j] < pivot:
-                    less += weights[j]
-                    points[i], points[j] = points[j], points[i]
-                    weights[i], weights[j] = weights[j], weights[i]
-                    i += 1
-                else:
-                    equal += weights[j]
-                j += 1
+        i, p, less, equal, _ = partition(points, weights, low, high, pivot)
         if reached + less >= target and i > low:
             high = i
         elif reached + less + equal >= target or p == high:

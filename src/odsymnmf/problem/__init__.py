@@ -6,7 +6,7 @@ they ask for its size, its products, its rows and who must learn of a change. Ne
 """
 
 from odsymnmf.problem.checks import as_similarity
-from odsymnmf.problem.closed_forms import explained, pair_squares, weighted_product
+from odsymnmf.problem.closed_forms import pair_squares, weighted_product
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
 from odsymnmf.problem.looks import Outline, outline
 from odsymnmf.problem.made import (
@@ -31,7 +31,6 @@ __all__ = [
     "cosine",
     "degree_normalized",
     "degrees",
-    "explained",
     "fingerprint",
     "gram",
     "inverse_root_degrees",

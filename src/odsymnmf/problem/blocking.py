@@ -41,10 +41,6 @@ def full_csr(block: Array, items: Array, columns: Array | None = None) -> Any:
     return Rows(np.arange(B), np.arange(B + 1) * n, indices, data)
 
 
-def full_weights(A: Any, items: Array) -> Array | None:
-    return None if A.weights.pattern is None else A.weights.of(items, A.n).ravel()
-
-
 def links_of(A: Any) -> Any:
     """Return the similarities that are not zero as CSR, made from blocks of rows."""
     pieces = (A.full_rows(np.arange(b.start, b.stop)) for b in A.item_blocks())

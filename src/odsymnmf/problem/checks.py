@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.arrays import Array, blocks
+from odsymnmf.arrays import Array, asymmetry, blocks
 from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.problem.blocking import without_diagonal
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
@@ -299,7 +299,7 @@ def _refuse_asymmetry(
     worst: float, where: tuple[int, int], peak: float, dtype: Any, entry: Any
 ) -> None:
     """Rounding may differ between A_ij and A_ji; more than that is not a similarity."""
-    if worst > np.sqrt(np.finfo(dtype).eps) * peak:
+    if worst > asymmetry(dtype) * peak:
         i, j = where
         raise ValueError(
             f"A must be symmetric, but A[{i}, {j}] = {entry(i, j)} and A[{j}, {i}] = "

@@ -57,9 +57,6 @@ def weighted_product(A: Any, V: Array) -> Array:
 def explained(A: Any, H: Array) -> tuple[float, float]:
     """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
     H64 = H.astype(np.float64, copy=False)
-    elsewhere = getattr(A, "explained", None)
-    if elsewhere is not None:  # those that hold its rows know
-        return elsewhere(H)
     inner = float(np.einsum("ij,ij->", H64, weighted_product(A, H), dtype=np.float64))
     squares = pair_squares(H64)
     if A.weights.pattern is not None:

@@ -1,6 +1,5 @@
 """Similarities stored in full."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -9,18 +8,17 @@ import numpy as np
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import together
-from odsymnmf.problem import blocking
-from odsymnmf.problem.blocking import cleared, full_csr, full_weights, without_diagonal
-from odsymnmf.problem.closed_forms import absolute_error, pairwise_error
+from odsymnmf.problem.blocking import cleared, full_csr, without_diagonal
+from odsymnmf.problem.closed_forms import pairwise_error
 from odsymnmf.problem.following import BLOCK, Streaming, block_product, joined, square
-from odsymnmf.problem.picks import ProductPicks
+from odsymnmf.problem.full_rows import FullRows
 from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
 from odsymnmf.resources import require
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(FullRows):
     """A stored in full; its diagonal may hold anything."""
 
     A: Array
@@ -68,22 +66,14 @@ class Dense:
         return float(sum(np.einsum("ij,ij->", piece, piece) for piece in pieces))
 
     @property
-    def stored(self) -> int | None:
-        """How many pairs i < j are stored, None if all are."""
-        return None
+    def sparser(self) -> str | None:
+        """What to give in its place, so that links alone are stored; None if they are."""
+        return "scipy.sparse.csr_array(A), if most similarities are zero"
 
     @property
     def n_features(self) -> int | None:
         """How many features items have, None where similarities are given."""
         return None
-
-    def links(self) -> Any:
-        """Return the similarities that are not zero as CSR, without the diagonal."""
-        return blocking.links_of(self)
-
-    def values(self, rows: Array, columns: Array) -> Array:
-        """Return A_ij of pairs i != j, in float64."""
-        return blocking.values_of(self, rows, columns)
 
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
@@ -100,17 +90,9 @@ class Dense:
         """Return sum_{i != j} (A_ij - h_i . h_j)^2, pair by pair: nothing cancels."""
         return pairwise_error(self, H)
 
-    def absolute_error(self, H: Array) -> float:
-        """Return sum_{i != j} |A_ij - h_i . h_j|."""
-        return absolute_error(self, H)
-
     def following(self, H: Array) -> Streaming:
         """Return the products A @ H that follow changes of H."""
         return Streaming(self.A, self.rows_inside)
-
-    def picks(self, own: float, H: Array, columns: int) -> ProductPicks:
-        """Return the scores of items that follow what is picked."""
-        return ProductPicks(self, own, H, columns)
 
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
@@ -122,31 +104,14 @@ class Dense:
             self.A[round.where(tile), round.all].copy(), round.numbers(tile), round.members
         )
 
-    @property
-    def row_entries(self) -> int:
-        """How many entries a row of `rows` has."""
-        return self.n
-
-    def row_lengths(self, items: Array) -> Array:
-        """Return how many entries the rows of the items have."""
-        return np.full(len(items), self.n)
-
     def full_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items, zeros on the diagonal, in float64."""
         return cleared(self.A[items].astype(np.float64), items)
-
-    def row_weights(self, items: Array) -> Array | None:
-        """Return what the entries of ``rows(items)`` weigh, None if each weighs one."""
-        return full_weights(self, items)
 
     @property
     def rounding(self) -> Any:
         """What cancels in a product for each item: nothing here."""
         return 0.0
-
-    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
-        """Cut the first ``count`` items (all, if None) into pieces whose rows can be held."""
-        return blocks(self.n if count is None else count, max(1, blocking.BLOCK_ENTRIES // self.n))
 
     def blas_work(self, r: int) -> int:
         """Multiply-adds of the products that a sweep leaves to BLAS."""

@@ -65,6 +65,9 @@ class Neighbouring:
     def put(self) -> list[Task]:
         return []
 
+    def shared(self) -> Any:
+        """Return None: nobody else makes any of it."""
+
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""
 
@@ -183,6 +186,9 @@ class FeatureSums:
 
     def put(self) -> list[Task]:
         return [partial(self.Z.__setitem__, *staged) for staged in self._staged if staged]
+
+    def shared(self) -> Any:
+        """Return None: nobody else makes any of it."""
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""

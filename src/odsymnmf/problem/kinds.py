@@ -5,7 +5,7 @@ zero here, and its weight says the rest (`Weights`).
 """
 
 from odsymnmf.problem.dense import Dense
-from odsymnmf.problem.gram import Gram
+from odsymnmf.problem.features import Gram
 from odsymnmf.problem.sparse import Sparse
 
 __all__ = ["Dense", "Gram", "Similarity", "Sparse"]

@@ -11,7 +11,7 @@ from scipy import sparse
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem import blocking
 from odsymnmf.problem.blocking import row_squares, scaled_rows
-from odsymnmf.problem.closed_forms import absolute_error, pair_squares, unless_cancelled
+from odsymnmf.problem.closed_forms import absolute_error, explained, pair_squares, unless_cancelled
 from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
 from odsymnmf.problem.rounds import ROUNDS, Round
@@ -62,9 +62,19 @@ class Sparse:
         return float(np.sum(np.concatenate(pieces)))
 
     @property
-    def stored(self) -> int | None:
-        """How many pairs i < j are stored, None if all are."""
+    def stored(self) -> int:
+        """How many pairs i < j are stored."""
         return self.A.nnz // 2
+
+    @property
+    def sparser(self) -> str | None:
+        """What to give in its place, so that links alone are stored; None if they are."""
+        return None
+
+    @property
+    def block_entries(self) -> int:
+        """How many entries the rows of a block have that are computed when they are needed."""
+        return 0
 
     @property
     def n_features(self) -> int | None:
@@ -115,6 +125,10 @@ class Sparse:
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} |A_ij - h_i . h_j|."""
         return absolute_error(self, H)
+
+    def explained(self, H: Array) -> tuple[float, float]:
+        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
+        return explained(self, H)
 
     def following(self, H: Array) -> Neighbouring:
         """Return the products A @ H that follow changes of H."""

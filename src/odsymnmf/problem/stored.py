@@ -121,16 +121,16 @@ def fingerprint(A: Similarity, diagonal: bool = False) -> str:
         arrays.pop("diagonal", None)
     for name, array in arrays.items():
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        for piece in _pieces(array, without_own=name == "A" and not diagonal):
+        for piece in _numbers(array, without_own=name == "A" and not diagonal):
             digest.update(np.ascontiguousarray(piece).view(np.uint8).data)
     return digest.hexdigest()
 
 
-def _pieces(array: Any, without_own: bool) -> Any:
+def _numbers(array: Any, without_own: bool) -> Any:
     """Yield the numbers of an array, a bounded part at a time."""
     if sparse.issparse(array):
         for part in (array.indptr, array.indices, array.data):
-            yield from _pieces(part, without_own=False)
+            yield from _numbers(part, without_own=False)
         return
     for b in blocks(len(array), max(1, 2**20 // max(1, array[:1].size))):
         piece: Array = array[b]

@@ -45,6 +45,19 @@ class Weights:
         assert self.values is not None
         return Exceptions(P.indptr, P.indices, P.data, self.values.astype(np.float64))
 
+    @property
+    def even(self) -> float:
+        """w0 where all pairs weigh the same, which kernels leave to who calls them; else 1."""
+        return self.background if self.pattern is None else 1.0
+
+    def uneven(self, items: Array, r: int) -> Any:
+        """Return what pairs weigh, with room for rows of the items, or None if all the same."""
+        if self.pattern is None:
+            return None
+        from odsymnmf.kernels.weights import with_room
+
+        return with_room(self.background, self.exceptions, items, r)
+
     @cached_property
     def lighter(self) -> bool:
         """Whether some pairs weigh less than the background."""

@@ -70,6 +70,9 @@ class ColumnSums:
         """Return no tasks: there are no products with A to tell."""
         return []
 
+    def shared(self) -> None:
+        """Return None: there are no products with A to tell of."""
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"W": self.W, "peak": self.peak, "held": self.held}
@@ -111,17 +114,16 @@ class L1(PairLoss):
         return Step(decrease, relative_to(furthest, swept(H, items)))
 
     def _one_by_one(self, H: Array, sums: ColumnSums, items: Array, empty: float) -> Pass:
-        l1, weights = kernels.l1, self.A.weights
-        w0, exceptions = weights.background, weights.exceptions
-        kept = l1.Sums(*sums.arrays)
+        l1, r, limits = kernels.l1, H.shape[1], kernels.items.Limits(self.upper, empty)
+        kept, uneven = l1.Sums(*sums.arrays), self.A.weights.uneven(items, 0)
         decrease = furthest = 0.0
-        for some, rows in rows_of(self.A, items, H.shape[1]):
-            weight = self.A.row_weights(some)
-            room = l1.workspace(rows, weight is not None, H.shape[1])
-            found = l1.sweep(some, rows, weight, exceptions, w0, H, kept, room, self.upper, empty)
+        for some, rows in rows_of(self.A, items, r):
+            stored = self.A.row_weights(some)
+            room = l1.workspace(rows, stored is not None, r)
+            found = l1.sweep(some, rows, stored, uneven, H, kept, room, limits)
             decrease += found[0]
             furthest = max(furthest, found[1])
-        return Pass(decrease if exceptions is not None else w0 * decrease, 0.0, furthest)
+        return Pass(self.A.weights.even * decrease, 0.0, furthest)
 
     def tiles(self, sums: ColumnSums, r: int) -> list[slice]:
         """Cut the items into tiles for rounds."""
@@ -132,14 +134,14 @@ class L1(PairLoss):
     ) -> Proposal:
         """Set New[p] to the optimum of row items[p], all others as they are in H."""
         l1, weights, r = kernels.l1, self.A.weights, H.shape[1]
-        w0, exceptions = weights.background, weights.exceptions
-        rows, weight, change = self.A.rows(items), self.A.row_weights(items), np.zeros(r)
+        rows, stored, change = self.A.rows(items), self.A.row_weights(items), np.zeros(r)
         kept = l1.Sums(sums.W.copy(), sums.peak.copy(), sums.held)
         decrease, furthest, clash = kernels.rounds.propose_l1(
-            items, rows, weight, exceptions, w0, H, kept,
-            l1.workspace(rows, weight is not None, r), self.upper, New, moved, change,
+            items, rows, stored, weights.uneven(items, 0), H, kept,
+            l1.workspace(rows, stored is not None, r), kernels.items.Limits(self.upper, 0.0), New,
+            moved, change,
         )  # fmt: skip
-        decrease = (decrease if exceptions is not None else w0 * decrease) - w0 * clash
+        decrease = weights.even * decrease - weights.background * clash
         return Proposal(np.array([decrease, 0.0]), furthest, Change(change, None))
 
     def meetings(self, sums: ColumnSums, moves: Moves, tiles: list[slice]) -> list[Task]:

@@ -63,6 +63,10 @@ class GramSums:
         """Return the tasks that let the products with A learn of a round."""
         return self.products.put()
 
+    def shared(self) -> Any:
+        """Return the products with A whose changes in a round workers tell each other, or None."""
+        return self.products.shared()
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         return {"D": self.D, "peak": self.peak, **self.products.state()}
@@ -103,17 +107,15 @@ class L2(PairLoss):
         return Step(decrease, 0.0 if violation <= _rounding(swept(H, items), sums.D) else violation)
 
     def _one_by_one(self, H: Array, sums: GramSums, items: Array, empty: float) -> Pass:
-        l2, weights = kernels.l2, self.A.weights
-        w0, exceptions = weights.background, weights.exceptions
-        kept, row = l2.Sums(sums.D, sums.peak), l2.workspace(H.shape[1])
-        room = l2.room_for(exceptions, items, H.shape[1])
-        limits = (self.diagonal, w0, self.upper, empty)
+        l2, r, limits = kernels.l2, H.shape[1], kernels.items.Limits(self.upper, empty)
+        kept, row = l2.Sums(sums.D, sums.peak), l2.workspace(r)
+        uneven = self.A.weights.uneven(items, r)
         decrease = violation = 0.0
         for some, source in sums.products.blocks(items, H):
-            found = l2.sweep(some, source, exceptions, H, kept, row, room, *limits)
+            found = l2.sweep(some, source, uneven, self.diagonal, H, kept, row, limits)
             decrease += found[0]
             violation += found[1]
-        return Pass(0.0, decrease if exceptions is not None else w0 * decrease, violation)
+        return Pass(0.0, self.A.weights.even * decrease, violation)
 
     def tiles(self, sums: GramSums, r: int) -> list[slice]:
         """Cut the items into tiles for rounds."""
@@ -122,13 +124,12 @@ class L2(PairLoss):
     def propose(self, H: Array, sums: GramSums, items: Array, New: Array, moved: Array) -> Proposal:
         """Set New[p] to the optimum of row items[p], all others as they are in H."""
         l2, weights, r = kernels.l2, self.A.weights, H.shape[1]
-        w0, exceptions = weights.background, weights.exceptions
         kept, change = l2.Sums(sums.D.copy(), sums.peak.copy()), np.zeros((r, r))
         decrease, violation, clash = kernels.rounds.propose_l2(
-            items, sums.products.source(items, H), exceptions, H, kept, l2.workspace(r),
-            l2.room_for(exceptions, items, r), self.diagonal, w0, self.upper, New, moved, change,
+            items, sums.products.source(items, H), weights.uneven(items, r), self.diagonal, H, kept,
+            l2.workspace(r), kernels.items.Limits(self.upper, 0.0), New, moved, change,
         )  # fmt: skip
-        decrease = (decrease if exceptions is not None else w0 * decrease) - w0 * clash
+        decrease = weights.even * decrease - weights.background * clash
         return Proposal(np.array([0.0, decrease]), violation, Change(None, change))
 
     def meetings(self, sums: GramSums, moves: Moves, tiles: list[slice]) -> list[Task]:

@@ -67,6 +67,9 @@ class BothSums:
         """Return no tasks: no product with A is made use of."""
         return []
 
+    def shared(self) -> None:
+        """Return None: no product with A is made use of."""
+
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""
         mine = {f"{name}_1": array for name, array in self.columns.state().items()}
@@ -138,24 +141,21 @@ class Mixed(PairLoss):
         return Pass(absolute, squared, relative_to(furthest, swept(H, items)))
 
     def _one_by_one(self, H: Array, sums: BothSums, items: Array, empty: float) -> Pass:
-        weights, r = self.A.weights, H.shape[1]
-        w0, exceptions = weights.background, weights.exceptions
-        gram = kernels.l2.Sums(sums.gram.D, sums.gram.peak)
-        columns = kernels.l1.Sums(*sums.columns.arrays)
-        row, heavy = kernels.l2.workspace(r), kernels.l2.room_for(exceptions, items, r)
+        l1, l2, mixed, r = kernels.l1, kernels.l2, kernels.mixed, H.shape[1]
+        limits, uneven = kernels.items.Limits(self.upper, empty), self.A.weights.uneven(items, r)
+        gram = l2.Sums(sums.gram.D, sums.gram.peak)
+        kept, row = mixed.Sums(l1.Sums(*sums.columns.arrays), gram), l2.workspace(r)
         total = np.zeros(2)
         furthest = 0.0
         for some, rows in rows_of(self.A, items, r):
-            weight = self.A.row_weights(some)
-            room = kernels.l1.workspace(rows, weight is not None, r)
-            *decreases, largest = kernels.mixed.sweep(
-                some, rows, weight, exceptions, w0, H, gram, columns, row, heavy, room,
-                tuple(self.scales), self.upper, empty,
-            )  # fmt: skip
+            stored = self.A.row_weights(some)
+            room = mixed.Room(l1.workspace(rows, stored is not None, r), row)
+            *decreases, largest = mixed.sweep(
+                some, rows, stored, uneven, H, kept, room, tuple(self.scales), limits
+            )
             total += decreases
             furthest = max(furthest, largest)
-        if exceptions is None:
-            total *= w0
+        total *= self.A.weights.even
         return Pass(float(total[0]), float(total[1]), furthest)
 
     def tiles(self, sums: BothSums, r: int) -> list[slice]:
@@ -164,19 +164,19 @@ class Mixed(PairLoss):
 
     def propose(self, H: Array, sums: BothSums, items: Array, New: Array, moved: Array) -> Proposal:
         """Set New[p] to the optimum of row items[p], all others as they are in H."""
-        l1, l2, weights, r = kernels.l1, kernels.l2, self.A.weights, H.shape[1]
-        w0, exceptions = weights.background, weights.exceptions
-        rows, weight = self.A.rows(items), self.A.row_weights(items)
+        l1, l2, mixed = kernels.l1, kernels.l2, kernels.mixed
+        weights, r = self.A.weights, H.shape[1]
+        rows, stored = self.A.rows(items), self.A.row_weights(items)
         change = Change(np.zeros(r), np.zeros((r, r)))
         gram = l2.Sums(sums.gram.D.copy(), sums.gram.peak.copy())
         kept = l1.Sums(sums.columns.W.copy(), sums.columns.peak.copy(), sums.columns.held)
+        room = mixed.Room(l1.workspace(rows, stored is not None, r), l2.workspace(r))
         *decreases, furthest, clash_1, clash_2 = kernels.rounds.propose_mixed(
-            items, rows, weight, exceptions, w0, H, gram, kept, l2.workspace(r),
-            l2.room_for(exceptions, items, r), l1.workspace(rows, weight is not None, r),
-            tuple(self.scales), self.upper, New, moved, change.D, change.W,
+            items, rows, stored, weights.uneven(items, r), H, mixed.Sums(kept, gram), room,
+            tuple(self.scales), kernels.items.Limits(self.upper, 0.0), New, moved, tuple(change),
         )  # fmt: skip
-        scale = 1.0 if exceptions is not None else w0
-        found = scale * np.array(decreases) - w0 * np.array([clash_1, clash_2])
+        clashes = np.array([clash_1, clash_2])
+        found = weights.even * np.array(decreases) - weights.background * clashes
         return Proposal(found, furthest, change)
 
     def meetings(self, sums: BothSums, moves: Moves, tiles: list[slice]) -> list[Task]:

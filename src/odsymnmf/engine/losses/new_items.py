@@ -1,6 +1,6 @@
 """Memberships of new items, from their similarities to items whose memberships are known."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +9,7 @@ from scipy.optimize import lsq_linear, nnls
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses.protocol import Scales
+from odsymnmf.problem.weights import ORDINARY, Weights
 
 # Passes over the entries of a row. l2 is then solved by an active set method: coordinate descent
 # is slow where columns of H are nearly the same.
@@ -53,65 +54,52 @@ def solve_rows(
     X = np.zeros((S.shape[0], H.shape[1]))
     if not X.size:
         return X.astype(H.dtype)
-    S, W = _weighed(S, zero_weight)
-    _least_squares(S, W, H64, upper, X)
+    weighed = _weighed(S, zero_weight)
+    _least_squares(weighed, H64, upper, X)
     if scales.l1 > 0:
-        _with_absolute_errors(S, W, H64, scales, upper, X)
+        _with_absolute_errors(weighed, H64, scales, upper, X)
     return X.astype(H.dtype)
 
 
-class _Weights:
-    """The background weight of new pairs, and those that differ from it, as kernels take them."""
+class _Weighed(NamedTuple):
+    """Similarities with zeros where they are not known, and what their pairs weigh.
 
-    def __init__(self, background: float, v: Any, S: Any):
-        self.background, self.v, self.exceptions = background, v, None
-        self.stored: Array | None = None
-        if v is not None:
-            a = np.asarray(S[np.repeat(np.arange(v.shape[0]), np.diff(v.indptr)), v.indices])
-            self.exceptions = kernels.weights.Exceptions(
-                v.indptr, v.indices, v.data, a.ravel().astype(np.float64)
-            )
+    ``stored`` is what the stored pairs of a sparse S weigh, None where each weighs one.
+    """
 
-    def of_row(self, p: int, n: int) -> Array:
-        """Return the weights of all pairs of new item p."""
-        w = np.full(n, self.background)
-        if self.v is not None:
-            row = slice(self.v.indptr[p], self.v.indptr[p + 1])
-            w[self.v.indices[row]] += self.v.data[row]
-        return w
+    S: Any
+    weights: Weights
+    stored: Array | None = None
 
 
-def _weighed(S: Any, zero_weight: float) -> tuple[Any, _Weights]:
+def _weighed(S: Any, zero_weight: float) -> _Weighed:
     """Return S with zeros where it is not known, and what its pairs weigh."""
     if not sparse.issparse(S):
         unknown = np.isnan(S)
         if not unknown.any():
-            return S, _Weights(1.0, None, S)
+            return _Weighed(S, ORDINARY)
         v = sparse.csr_array(unknown).astype(np.float64) * -1.0
-        return np.where(unknown, 0.0, S), _Weights(1.0, v, np.where(unknown, 0.0, S))
+        return _Weighed(np.where(unknown, 0.0, S), Weights(1.0, v, np.zeros(v.nnz)))
     S = sparse.csr_array(S)
     S.sum_duplicates()
     unknown = np.isnan(S.data)
     excess = np.where(unknown, 0.0, 1.0) - zero_weight
     S = sparse.csr_array((np.where(unknown, 0.0, S.data), S.indices, S.indptr), shape=S.shape)
     if not excess.any():
-        return S, _Weights(zero_weight, None, S)
+        return _Weighed(S, Weights(zero_weight))
     v = sparse.csr_array((excess, S.indices, S.indptr), shape=S.shape)
-    W = _Weights(zero_weight, v, S)
-    W.stored = excess + zero_weight
-    return S, W
+    return _Weighed(S, Weights(zero_weight, v, S.data), excess + zero_weight)
 
 
-def _least_squares(S: Any, W: _Weights, H: Array, upper: float, X: Array) -> None:
-    l2, r = kernels.l2, H.shape[1]
+def _least_squares(weighed: _Weighed, H: Array, upper: float, X: Array) -> None:
+    l2, r, (S, weights, _) = kernels.l2, H.shape[1], weighed
     G = np.ascontiguousarray(S @ H)
     source = kernels.sources.Block(G, np.zeros((0, 0)), np.zeros_like(G))
     kept, passes = l2.Sums(H.T @ H, np.zeros(r)), np.full(len(X), PASSES)
-    room = l2.room_for(W.exceptions, np.arange(len(X)), r)
-    row, w0 = l2.workspace(r), W.background
-    if l2.solve(source, W.exceptions, H, kept, row, room, w0, upper, passes, X):
+    uneven = weights.uneven(np.arange(len(X)), r)
+    if l2.solve(source, uneven, H, kept, l2.workspace(r), upper, passes, X):
         for p in np.flatnonzero(passes < 0):
-            root = np.sqrt(W.of_row(int(p), len(H)))
+            root = np.sqrt(weights.of(np.array([p]), len(H))[0])
             s = S[[p]].toarray()[0] if sparse.issparse(S) else S[p]
             X[p] = _active_set(root[:, None] * H, root * s, upper)
 
@@ -125,23 +113,21 @@ def _active_set(B: Array, b: Array, upper: float) -> Array:
 
 
 def _with_absolute_errors(
-    S: Any, W: _Weights, H: Array, scales: Scales, upper: float, X: Array
+    weighed: _Weighed, H: Array, scales: Scales, upper: float, X: Array
 ) -> None:
     """Go on from the least squares solution, entry by entry, until none moves."""
-    l1, l2, r = kernels.l1, kernels.l2, H.shape[1]
-    S = sparse.csr_array(S)
-    rows = l1.Rows(np.arange(len(X)), S.indptr, S.indices, S.data.astype(np.float64))
-    room = l1.workspace(rows, W.stored is not None, r)
+    l1, l2, mixed, r, new = kernels.l1, kernels.l2, kernels.mixed, H.shape[1], np.arange(len(X))
+    S, weights, stored = sparse.csr_array(weighed.S), weighed.weights, weighed.stored
+    rows = l1.Rows(new, S.indptr, S.indices, S.data.astype(np.float64))
+    room, uneven = l1.workspace(rows, stored is not None, r), weights.uneven(new, r)
     held, others = np.ones(len(H) + 1, dtype=np.bool_), H.sum(axis=0)
     sums = l1.Sums(np.zeros(r), np.zeros(r), held)
     padded = np.vstack([H, np.zeros((1, r))])
-    weights = (W.stored, W.exceptions, W.background)
     if scales.l2 == 0:
-        l1.solve(rows, *weights, padded, sums, others, room, upper, PASSES, X)
+        l1.solve(rows, stored, uneven, padded, sums, others, room, upper, PASSES, X)
         return
     gram = l2.Sums(np.zeros((r, r)), np.zeros(r))
-    heavy = l2.room_for(W.exceptions, np.arange(len(X)), r)
-    kernels.mixed.solve(
-        rows, *weights, padded, gram, sums, H.T @ H, others, l2.workspace(r), heavy, room,
-        tuple(scales), upper, PASSES, X,
+    mixed.solve(
+        rows, stored, uneven, padded, mixed.Sums(sums, gram), (others, H.T @ H),
+        mixed.Room(room, l2.workspace(r)), tuple(scales), upper, PASSES, X,
     )  # fmt: skip

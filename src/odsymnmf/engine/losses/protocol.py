@@ -68,7 +68,12 @@ class Worth(NamedTuple):
 
 
 class Sums(Protocol):
-    """What sweeps keep up to date about H."""
+    """What sweeps keep up to date about H.
+
+    A column that is built anew: `save`, `column_changed`, sweeps, and `restore` if it was in vain.
+    A round: `begin_round`, `Loss.propose` for every tile, `Loss.meetings`; then, only if f falls,
+    `rows_changed` and the tasks of `put`, in any order, and at last `add`.
+    """
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
         """Learn of a new column j, whose entries are among the items."""
@@ -93,6 +98,9 @@ class Sums(Protocol):
 
     def put(self) -> list[Task]:
         """Return the tasks that let the products with A learn of a round."""
+
+    def shared(self) -> Any:
+        """Return the products with A whose changes in a round workers tell each other, or None."""
 
     def state(self) -> dict[str, Array]:
         """Return the arrays that the next sweep goes on from, by name."""

@@ -60,13 +60,8 @@ def sparse_is_chosen(
 
 def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
     """Return why memberships cannot be sparse, None if they can."""
-    if A.stored is None:
-        other = (
-            "scipy.sparse.csr_array(A), if most similarities are zero"
-            if A.n_features is None
-            else 'a graph of nearest neighbours, affinity="nearest_neighbors"'
-        )
-        return f"needs similarities that are stored as a sparse matrix: give {other}."
+    if A.sparser is not None:
+        return f"needs similarities that are stored as a sparse matrix: give {A.sparser}."
     if diagonal != "ignore":
         return "cannot fit the diagonal, which every column of H has a part in."
     if not loss_class(loss).sparse:

@@ -1,6 +1,6 @@
 """Absolute errors with sparse memberships: sweeps, and the objective."""
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -8,24 +8,12 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.sweep import CAP, Progress, Swept, exceptions, one_by_one
 from odsymnmf.kernels import sparse_l1, sparse_objective, sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Links, Rows
+from odsymnmf.kernels.sparse_arrays import Links, Log
+from odsymnmf.kernels.sparse_l1 import ColumnSums
 from odsymnmf.problem.weights import ORDINARY, Weights
 
 if TYPE_CHECKING:
     from odsymnmf.engine.many.rounds import SparseRounds
-
-
-class ColumnSums(NamedTuple):
-    """What sweeps of l1 keep up to date: W, who has entries, the largest W, and of the last moves.
-
-    ``reach`` is how far entries of a column move, ``moved`` in which row its sum changed last.
-    """
-
-    W: Array
-    held: Array
-    peak: Array
-    reach: Array
-    moved: Array
 
 
 class SparseL1:
@@ -84,12 +72,10 @@ class SparseL1:
         top = float(rows.value[: rows.top[0]].max(initial=0.0))
         return swept._replace(violation=swept.violation / top) if top > 0 else swept
 
-    def solve(
-        self, items: Array, out: Rows, put: bool, position: int = 1
-    ) -> tuple[int, int, Swept]:
+    def solve(self, items: Array, out: Log, put: bool, position: int = 1) -> tuple[int, int, Swept]:
         """As `SparseL2.solve`."""
         done, need, fallen, largest = sparse_l1.rows(
-            items, position, self.A, self.w0, self.E, self.H.rows, *self.sums, out,
+            items, position, self.A, self.w0, self.E, self.H.rows, self.sums, out,
             self.upper, self.H.r if self.cap is None else self.cap, put,
         )  # fmt: skip
         return done, need, Swept(float(fallen), float(fallen), float(largest))
@@ -126,7 +112,7 @@ class SparseL1:
         """Make room for a row of so many entries."""
         self.H.reserve(entries)
 
-    def changes(self, items: Array, New: Rows) -> tuple[Array, float, Array]:
+    def changes(self, items: Array, New: Log) -> tuple[Array, float, Array]:
         """Say which items of a piece of a round move, what their pairs add, how W changes."""
         moved, change = np.empty(len(items), dtype=np.bool_), np.zeros(self.H.r)
         clash = sparse_rounds.sum_changes(items, New, self.H.rows, moved, change)

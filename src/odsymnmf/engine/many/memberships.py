@@ -12,16 +12,16 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array
 from odsymnmf.kernels import sparse_rows
-from odsymnmf.kernels.sparse_arrays import SHORT, Rows
+from odsymnmf.kernels.sparse_arrays import SHORT, Log
 from odsymnmf.members import as_members
 
 
-def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
+def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Log:
     """Return a log of n empty rows, with room for so many entries."""
     # One record per entry: the column of a neighbour's membership comes with its value.
     record = np.dtype([("column", np.int32), ("value", dtype)], align=True)
     entries = np.zeros(room + SHORT, dtype=record)
-    return Rows(
+    return Log(
         span=np.zeros((n, 2), dtype=np.int64),
         column=entries["column"],
         value=entries["value"],
@@ -32,7 +32,7 @@ def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Rows:
     )
 
 
-def with_log_room(rows: Rows, entries: int, dtype: Any) -> Rows:
+def with_log_room(rows: Log, entries: int, dtype: Any) -> Log:
     """Return a log that has room for so many entries more."""
     room, top = len(rows.owner), int(rows.top[0])
     if top + entries <= room:
@@ -77,7 +77,7 @@ class Memberships:
                 "negative. Replace it by zero or a positive number."
             )
         self.dtype = np.dtype(dtype)
-        self.rows: Rows
+        self.rows: Log
         self._fill(_canonical(H), H.shape[1])
 
     @property

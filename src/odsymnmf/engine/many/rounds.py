@@ -18,7 +18,7 @@ from odsymnmf.engine.many.sweep import Progress, Swept
 from odsymnmf.engine.sweeps import NO_RISE
 from odsymnmf.engine.team import Team
 from odsymnmf.kernels import sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Links, Rows
+from odsymnmf.kernels.sparse_arrays import Links, Log
 from odsymnmf.kernels.sparse_rounds import Fresh
 from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.rounds import ROUNDS, Round, rounds
@@ -32,7 +32,7 @@ FEWEST, LARGEST, PIECES, COLUMNS = 512, 4096, 8, 8
 class Piece(NamedTuple):
     """The new rows of a piece in a log, what they gain alone, who moves, what these add."""
 
-    rows: Rows
+    rows: Log
     swept: Swept
     moved: Array
     clash: float

@@ -15,7 +15,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.engine.many.memberships import Memberships
 from odsymnmf.engine.many.pair_sums import FULL_SIDE, empty_pairs, gram, with_room
 from odsymnmf.kernels import sparse_l2, sparse_objective, sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Links, Pairs, Rows, add_pair
+from odsymnmf.kernels.sparse_arrays import Links, Log, Pairs, add_pair
 from odsymnmf.kernels.weights import Exceptions
 from odsymnmf.problem.weights import ORDINARY, Weights
 from odsymnmf.signals import check
@@ -175,9 +175,7 @@ class SparseL2:
         self._worn = self._anew > self.H.r  # many columns have shrunk: D has lost digits
         return swept if swept.violation > self._rounding() else swept._replace(violation=0.0)
 
-    def solve(
-        self, items: Array, out: Rows, put: bool, position: int = 1
-    ) -> tuple[int, int, Swept]:
+    def solve(self, items: Array, out: Log, put: bool, position: int = 1) -> tuple[int, int, Swept]:
         """Solve the rows of the items into ``out``; return how many, the room to go on, and sums.
 
         With ``put`` each takes its place at once, and out is the log of H; ``position`` is how
@@ -249,7 +247,7 @@ class SparseL2:
         self.H.reserve(entries)
         self.D = with_room(self.D, entries * (entries - 1) // 2)
 
-    def changes(self, items: Array, New: Rows) -> tuple[Array, float, Pairs]:
+    def changes(self, items: Array, New: Log) -> tuple[Array, float, Pairs]:
         """Say which items of a piece of a round move, what their pairs add, how D changes."""
         moved = np.empty(len(items), dtype=np.bool_)
         change = empty_pairs(0, (8 * len(items)).bit_length(), full_side=-1)

@@ -25,14 +25,14 @@ LARGEST_WEIGHED = 32.0
 
 
 @dataclass(frozen=True)
-class Scale:
+class Magnitude:
     """2^e, by which A is divided; e is even, and 0 unless A is out of range."""
 
     e: int
 
     @classmethod
-    def of(cls, A: Similarity) -> "Scale":
-        """Return the scale of the largest similarity."""
+    def of(cls, A: Similarity) -> "Magnitude":
+        """Return that of the largest similarity."""
         e = int(np.frexp(A.peak)[1])
         return cls(0 if abs(e) <= IN_RANGE[A.dtype] or A.peak == 0 else e - e % 2)
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import similarity
-from odsymnmf.engine.scale import Scale
+from odsymnmf.engine.magnitude import Magnitude
 
 FORMS = ("dense", "sparse", "gram", "unknown")
 # Kernels are compiled for each form and precision: two losses with all, the others with one.
@@ -76,7 +76,7 @@ def test_every_start_is_finite_at_every_scale(start, size, loss):
 
 def test_large_repulsion_is_out_of_range_too():
     A = np.array([[0.0, 1.0, -1e150], [1.0, 0.0, 1.0], [-1e150, 1.0, 0.0]])
-    assert Scale.of(similarity.as_similarity(A)).e > 0
+    assert Magnitude.of(similarity.as_similarity(A)).e > 0
     f = od.factorize(A, 2)
     assert np.isfinite(f.H).all()
     assert np.isfinite(f.history).all()
@@ -84,7 +84,7 @@ def test_large_repulsion_is_out_of_range_too():
 
 def test_ordinary_similarities_are_not_copied():
     A = similarity.as_similarity(np.ones((3, 3), dtype=np.float32) * 1e6)
-    assert Scale.of(A).similarity(A) is A
+    assert Magnitude.of(A).similarity(A) is A
 
 
 def test_an_objective_beyond_all_numbers_is_infinite_and_not_a_perfect_fit():

@@ -1,6 +1,5 @@
 """Similarities that are products of features, never formed."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,11 +9,10 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import share
-from odsymnmf.problem import blocking
-from odsymnmf.problem.blocking import cleared, full_csr, full_weights, row_squares, scaled_rows
-from odsymnmf.problem.closed_forms import absolute_error, pair_squares, unless_cancelled
+from odsymnmf.problem.blocking import cleared, full_csr, row_squares, scaled_rows
+from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
 from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
-from odsymnmf.problem.picks import ProductPicks
+from odsymnmf.problem.full_rows import FullRows
 from odsymnmf.problem.rounds import Round
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
 
@@ -25,7 +23,7 @@ FEW = 1024
 
 
 @dataclass(frozen=True)
-class Gram:
+class Gram(FullRows):
     """A = X X^T, given by X (n items x m features, CSR or dense); A is never formed."""
 
     X: Any
@@ -76,22 +74,14 @@ class Gram:
         return float(max(0.0, total - np.sum(np.square(self.diagonal, dtype=np.float64))))
 
     @property
-    def stored(self) -> int | None:
-        """How many pairs i < j are stored, None if all are."""
-        return None
+    def sparser(self) -> str | None:
+        """What to give in its place, so that links alone are stored; None if they are."""
+        return 'a graph of nearest neighbours, affinity="nearest_neighbors"'
 
     @property
     def n_features(self) -> int | None:
         """How many features items have, None where similarities are given."""
         return int(self.X.shape[1])
-
-    def links(self) -> Any:
-        """Return the similarities that are not zero as CSR, without the diagonal."""
-        return blocking.links_of(self)
-
-    def values(self, rows: Array, columns: Array) -> Array:
-        """Return A_ij of pairs i != j, in float64."""
-        return blocking.values_of(self, rows, columns)
 
     def product(self, V: Array) -> Array:
         """Return A @ V with the diagonal of A left out."""
@@ -117,18 +107,10 @@ class Gram:
         own = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
         return unless_cancelled(self, H, value, self.energy + squares + 2.0 * own)
 
-    def absolute_error(self, H: Array) -> float:
-        """Return sum_{i != j} |A_ij - h_i . h_j|."""
-        return absolute_error(self, H)
-
     def following(self, H: Array) -> FeatureSums:
         """Return the products A @ H that follow changes of H."""
         kind = FeatureSums if sparse.issparse(self.X) else FeatureBlocks
         return kind(self.X, self.diagonal, H)
-
-    def picks(self, own: float, H: Array, columns: int) -> ProductPicks:
-        """Return the scores of items that follow what is picked."""
-        return ProductPicks(self, own, H, columns)
 
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
@@ -155,32 +137,15 @@ class Gram:
         full = block.toarray() if sparse.issparse(block) else block
         return full_csr(full, round.numbers(tile), round.members)
 
-    @property
-    def row_entries(self) -> int:
-        """How many entries a row of `rows` has."""
-        return self.n
-
-    def row_lengths(self, items: Array) -> Array:
-        """Return how many entries the rows of the items have."""
-        return np.full(len(items), self.n)
-
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""
         block = self.X[items].astype(np.float64) @ self.X.T
         return cleared(block.toarray() if sparse.issparse(block) else block, items)
 
-    def row_weights(self, items: Array) -> Array | None:
-        """Return what the entries of ``rows(items)`` weigh, None if each weighs one."""
-        return full_weights(self, items)
-
     @property
     def rounding(self) -> Any:
         """What cancels in a product for each item: |x_i|^2."""
         return self.diagonal
-
-    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
-        """Cut the first ``count`` items (all, if None) into pieces whose rows can be held."""
-        return blocks(self.n if count is None else count, max(1, blocking.BLOCK_ENTRIES // self.n))
 
     def blas_work(self, r: int) -> int:
         """Multiply-adds of the products that a sweep leaves to BLAS."""
