@@ -103,12 +103,10 @@ def test_what_cannot_be_saved_says_why(A, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_same_model_is_the_same_bytes_and_smaller_than_a_pickle(A, tmp_path):
+def test_the_same_model_is_the_same_bytes(A, tmp_path):
     for name in ("one", "other"):
         ODSymNMF(3, random_state=0).fit(A).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-    model = ODSymNMF(3, random_state=0).fit(A)
-    assert (tmp_path / "one").stat().st_size < len(pickle.dumps(model))
 
 
 def forged(path, change):

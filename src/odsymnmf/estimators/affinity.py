@@ -129,10 +129,10 @@ class Affinities:
         if self.affinity == "nearest_neighbors":
             most = min(estimator.n_neighbors, X.shape[0] - 1)
             neighbours = NearestNeighbors(n_neighbors=most, n_jobs=estimator.n_jobs)
-            self.reference = neighbours.fit(X)
+            self.reference = neighbours.fit(X.copy())
             links = self.reference.kneighbors_graph()
             return links.maximum(links.T)
-        self.reference = X
+        self.reference = X.copy()  # so that new items are compared with what was fitted
         return self._kernel(X, X)
 
     def _kernel(self, X: Any, Y: Any) -> Any:

@@ -142,7 +142,8 @@ class JudgingMixin:
         [['ann', 'bob', 'cleo'], ['cleo', 'dan']]
         """
         check_is_fitted(self)
-        A = getattr(self, "similarity_", None)  # a model that was loaded may come without
+        # Not asked for where no rule needs it: a model that was loaded may come without.
+        A = self.similarity_ if rule == "harm" else None
         sets = overlapping_sets(self.membership_, threshold, rule=rule, A=A, loss=self._scales)
         return called(sets, self.item_names_)
 

@@ -11,6 +11,7 @@ from scipy import sparse
 import odsymnmf
 from odsymnmf import storage
 from odsymnmf.estimators.affinity import Affinities
+from odsymnmf.estimators.keeping import Kept
 from odsymnmf.problem import put_together, taken_apart
 from odsymnmf.result import MODEL, Factorization
 
@@ -196,9 +197,10 @@ def _model(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         model.item_names_ = _texts(header["names"], n, "names")
     if "similarity" in header:
         parts = {name[11:]: a for name, a in arrays.items() if name.startswith("similarity_")}
-        model.similarity_ = put_together(header["similarity"], parts)
-        if model.similarity_.n != n:
+        A = put_together(header["similarity"], parts)
+        if A.n != n:
             raise ValueError("its similarities are of other items")
+        model._kept = Kept(A, model._diagonal == "fit")
     return model
 
 

@@ -103,7 +103,9 @@ class SymNMF(ODSymNMF):
     choice_ : NumberOfClusters
         How ``n_clusters`` was chosen, unless it was a number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
-        What was fitted, after ``affinity`` and ``normalize``; not a copy if that is X itself.
+        What was fitted, after ``affinity`` and ``normalize``; not in pickles, and in files only
+        with ``save(path, similarities=True)``. Up to 32 MB are copied. More is not: if that was X
+        itself, and X has been changed since, to ask for it is an error.
     objective_ : float
         The loss at ``membership_``.
     history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
