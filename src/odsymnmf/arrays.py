@@ -12,6 +12,8 @@ Array = NDArray[Any]
 
 # Bytes of a cache line.
 LINE = 64
+# Multiply-adds of a product that nobody minds waiting for.
+MOMENT = 2**30
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
@@ -19,6 +21,16 @@ def blocks(n: int, size: int) -> Iterator[slice]:
     for start in range(0, n, size):
         check()
         yield slice(start, min(start + size, n))
+
+
+def squared(X: Array) -> Array:
+    """Return X^T X in double precision, over so many rows at a time that each takes a moment."""
+    m = X.shape[1]
+    total = np.zeros((m, m))
+    for b in blocks(len(X), max(1, MOMENT // max(1, m) ** 2)):
+        rows = X[b].astype(np.float64, copy=False)
+        total += rows.T @ rows
+    return total
 
 
 def on_lines(count: int, size: int) -> Array:

@@ -19,6 +19,9 @@ from odsymnmf.problem.weights import (
     looked_up,
 )
 
+# Entries of a piece.
+ENTRIES = 2**22
+
 
 def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Similarity:
     """Check A and what its pairs weigh, and wrap it, without a copy where none is needed.
@@ -230,10 +233,19 @@ def _as_sparse(A: Any, W: Any, background: float) -> Sparse:
     if bad.size:
         i = int(np.searchsorted(A.indptr, bad[0], side="right")) - 1
         refuse_value(A.data[bad[0]], i, int(A.indices[bad[0]]))
-    worst, i, j = kernels.checks.worst_asymmetry(A.indptr, A.indices, A.data, A.indptr.copy())
+    worst, i, j = _worst_asymmetry(A)
     peak = float(np.abs(A.data).max(initial=0.0))
     _refuse_asymmetry(worst, (i, j), peak, A.dtype, lambda i, j: A[i, j])
     return found
+
+
+def _worst_asymmetry(A: Any) -> tuple[float, int, int]:
+    """Return the largest |A_ij - A_ji| and where, in pieces that Ctrl-C need not wait for."""
+    worst, met, n = (0.0, -1, -1), A.indptr.copy(), A.shape[0]
+    for b in blocks(n, max(1, ENTRIES * n // max(1, A.nnz))):
+        found = kernels.checks.worst_asymmetry(A.indptr, A.indices, A.data, met, b.start, b.stop)
+        worst = max(worst, found, key=lambda one: one[0])
+    return worst
 
 
 def _weighted_sparse(A: Any, diagonal: Array, background: float, *layers: Any) -> Sparse:
