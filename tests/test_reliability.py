@@ -7,11 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF
+from odsymnmf.signals import stoppable
 
 JOBLIB = """
 from joblib import Parallel, delayed
@@ -100,3 +102,36 @@ def test_a_loop_of_fits_hears_of_ctrl_c():
 
     with pytest.warns(InterruptedWarning, match="after 1 complete sweeps"):
         assert od.factorize(A + A.T, 3, callback=callback).status == "interrupted"
+
+
+class After:
+    """An event that is set when it has been looked at so many times."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def is_set(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def groups():
+    rng = np.random.default_rng(0)
+    A = np.triu(np.kron(np.eye(4), np.ones((30, 30))) * (rng.random((120, 120)) < 0.5), 1)
+    return sparse.csr_array(A + A.T)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 5, 20])
+@pytest.mark.parametrize("init", ["greedy", "spectral", "l2", "mixed"])
+def test_ctrl_c_between_any_two_blocks_of_a_start_ends_it(init, looks):
+    options = {"loss": "l1", "init": init, "restarts": 0, "random_state": 0}
+    whole = od.factorize(groups(), 4, **options)
+    with stoppable(After(looks)), pytest.raises(KeyboardInterrupt):
+        od.factorize(groups(), 4, **options)
+    np.testing.assert_array_equal(od.factorize(groups(), 4, **options).H, whole.H)
+
+
+@pytest.mark.parametrize("looks", [0, 10, 40, 80])
+def test_ctrl_c_between_any_two_blocks_of_a_choice_ends_it(looks):
+    with stoppable(After(looks)), pytest.raises(KeyboardInterrupt):
+        od.choose.n_clusters(groups(), range(2, 7), random_state=0)
