@@ -135,3 +135,37 @@ def test_ctrl_c_between_any_two_blocks_of_a_start_ends_it(init, looks):
 def test_ctrl_c_between_any_two_blocks_of_a_choice_ends_it(looks):
     with stoppable(After(looks)), pytest.raises(KeyboardInterrupt):
         od.choose.n_clusters(groups(), range(2, 7), random_state=0)
+
+
+def unsound(shape, form="csr"):
+    """Return a sparse matrix one of whose indices points far outside."""
+    S = sparse.random_array(shape, density=0.5, rng=np.random.default_rng(0)).asformat(form)
+    if form == "coo":
+        S.coords[0][0] = 2_000_000_000
+    else:
+        S.indices[0] = 2_000_000_000
+    return S
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_an_index_out_of_range_is_an_error_wherever_it_comes_in(form):
+    """Compiled code would follow it: a segmentation fault."""
+    A, S, H = np.ones((6, 6)), unsound((6, 6), form), unsound((6, 3), form)
+    model = ODSymNMF(2).fit(A)
+    for use in (
+        lambda: od.factorize(S, 2),
+        lambda: od.factorize(A, 2, weights=S),
+        lambda: od.factorize(A, 3, init=H),
+        lambda: od.factorize(sparse.csr_array(A), 3, init=H, memberships="sparse"),
+        lambda: od.objective(sparse.csr_array(A), H),
+        lambda: od.similarity.gram(H),
+        lambda: od.similarity.cosine(H),
+        lambda: ODSymNMF(2).fit(S),
+        lambda: ODSymNMF(2, affinity="cosine").fit(H),
+        lambda: model.predict(S),
+        lambda: model.score(S),
+        lambda: od.memberships.labels(H),
+        lambda: od.memberships.overlapping_sets(H),
+    ):
+        with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+            use()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from odsymnmf.arrays import Array, blocks
+from odsymnmf.arrays import Array, as_csr, blocks
 from odsymnmf.engine.eigenvectors import FEW, leading, pivots
 from odsymnmf.engine.growing import grow
 from odsymnmf.engine.losses import Loss, another_loss
@@ -182,7 +182,7 @@ def named_or_array(init: Any, A: Similarity, r: int, down: Callable[[Any], Any])
     sets = as_sets(init, A.n, r)
     if sets is not None:
         return of_sets(A, r, sets)
-    return down(init.toarray() if sparse.issparse(init) else init)
+    return down(as_csr(init, "init").toarray() if sparse.issparse(init) else init)
 
 
 def of_sets(A: Similarity, r: int, sets: list[Array]) -> Array:
@@ -225,7 +225,8 @@ def start(loss: Loss, r: int, init: Any, rng: RandomSource) -> Array:
 
 def given(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
     """Return a copy of H, checked, in the precision of A."""
-    H = H.toarray() if sparse.issparse(H) and H.shape == (A.n, r) else np.asarray(H)
+    sound = sparse.issparse(H) and H.shape == (A.n, r)
+    H = as_csr(H, name).toarray() if sound else np.asarray(H)
     if H.shape != (A.n, r):
         raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
     if H.dtype.kind not in "biuf":

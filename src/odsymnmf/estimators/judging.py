@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.arrays import blocks
+from odsymnmf.arrays import as_csr, blocks
 from odsymnmf.engine.losses.new_items import solve_rows
 from odsymnmf.estimators.scoring import foretold
 from odsymnmf.inputs import called
@@ -154,7 +154,7 @@ def _without_own(X: Any, n: int) -> Any:
         return X
     if sparse.issparse(X):
         own = sparse.csr_array(sparse.diags_array(np.full(n, np.nan)))
-        rows = sparse.csr_array(X, dtype=np.result_type(X.dtype, np.float32))
+        rows = as_csr(X, "X").astype(np.result_type(X.dtype, np.float32))
         return without_diagonal_entries(rows) + own
     X = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32))
     np.fill_diagonal(X, np.nan)

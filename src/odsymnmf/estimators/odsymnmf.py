@@ -16,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from odsymnmf.arrays import as_csr
 from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.how import LossName, Memberships
 from odsymnmf.engine.losses import loss_class, make_loss
@@ -429,6 +430,8 @@ class ODSymNMF(
             finite = "allow-nan" if not reset else False
             if not reset:
                 X = self._to_the_fitted(X)
+        if sparse.issparse(X):
+            X = as_csr(X, "X")
         X = validate_data(
             self,
             X,

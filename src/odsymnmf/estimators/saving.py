@@ -13,6 +13,7 @@ from odsymnmf import storage
 from odsymnmf.estimators.affinity import Affinities
 from odsymnmf.estimators.keeping import Kept
 from odsymnmf.problem import put_together, taken_apart
+from odsymnmf.problem.weights import check_background
 from odsymnmf.result import MODEL, Factorization
 
 # Fitted attributes that are plain values, with their types, and that are arrays.
@@ -223,6 +224,7 @@ def _checked_parameters(kind: type, plain: Any, arrays: dict[str, Any]) -> dict[
         values = value if name == "n_clusters" and type(value) is list else [value]
         if any(type(v) not in PLAIN_TYPES for v in values):
             raise ValueError(f"its parameter {name[:50]} is of the wrong type")
+    check_background(given["zero_weight"])  # new items are weighed by it
     return given
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.arrays import Array, blocks
+from odsymnmf.arrays import Array, as_csr, blocks
 from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.problem.blocking import without_diagonal
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
@@ -204,8 +204,7 @@ def _check_dense(A: Array) -> None:
 
 
 def _as_sparse(A: Any, W: Any, background: float) -> Sparse:
-    A = sparse.csr_array(A)
-    A.check_format(full_check=True)
+    A = as_csr(A, "A")
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
@@ -267,7 +266,7 @@ def features(X: Any) -> Any:
     if len(np.shape(X)) != 2 or 0 in np.shape(X):
         raise ValueError(f"X must be a table (items x features); got shape {np.shape(X)}.")
     if sparse.issparse(X):
-        X = sparse.csr_array(X)
+        X = as_csr(X, "X")
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
