@@ -74,7 +74,8 @@ soak: $(READY)
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(LOG),--log $(LOG)) $(if $(TOTAL),--total $(TOTAL))
 
-# Known vulnerabilities in what is installed; where the service cannot be asked, it says so.
+# Known vulnerabilities in what is installed: an error if there are some, and (NOT AUDITED) where
+# nobody could be asked.
 audit: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit 2>/dev/null \
 		|| echo "pip-audit could not be installed"

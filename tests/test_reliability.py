@@ -7,11 +7,13 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF
+from odsymnmf.signals import stoppable
 
 JOBLIB = """
 from joblib import Parallel, delayed
@@ -100,3 +102,70 @@ def test_a_loop_of_fits_hears_of_ctrl_c():
 
     with pytest.warns(InterruptedWarning, match="after 1 complete sweeps"):
         assert od.factorize(A + A.T, 3, callback=callback).status == "interrupted"
+
+
+class After:
+    """An event that is set when it has been looked at so many times."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def is_set(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def groups():
+    rng = np.random.default_rng(0)
+    A = np.triu(np.kron(np.eye(4), np.ones((30, 30))) * (rng.random((120, 120)) < 0.5), 1)
+    return sparse.csr_array(A + A.T)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 5, 20])
+@pytest.mark.parametrize("init", ["greedy", "spectral", "l2", "mixed"])
+def test_ctrl_c_between_any_two_blocks_of_a_start_ends_it(init, looks):
+    options = {"loss": "l1", "init": init, "restarts": 0, "random_state": 0}
+    whole = od.factorize(groups(), 4, **options)
+    with stoppable(After(looks)), pytest.raises(KeyboardInterrupt):
+        od.factorize(groups(), 4, **options)
+    np.testing.assert_array_equal(od.factorize(groups(), 4, **options).H, whole.H)
+
+
+@pytest.mark.parametrize("looks", [0, 10, 40, 80])
+def test_ctrl_c_between_any_two_blocks_of_a_choice_ends_it(looks):
+    with stoppable(After(looks)), pytest.raises(KeyboardInterrupt):
+        od.choose.n_clusters(groups(), range(2, 7), random_state=0)
+
+
+def unsound(shape, form="csr"):
+    """Return a sparse matrix one of whose indices points far outside."""
+    S = sparse.random_array(shape, density=0.5, rng=np.random.default_rng(0)).asformat(form)
+    if form == "coo":
+        S.coords[0][0] = 2_000_000_000
+    else:
+        S.indices[0] = 2_000_000_000
+    return S
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_an_index_out_of_range_is_an_error_wherever_it_comes_in(form):
+    """Compiled code would follow it: a segmentation fault."""
+    A, S, H = np.ones((6, 6)), unsound((6, 6), form), unsound((6, 3), form)
+    model = ODSymNMF(2).fit(A)
+    for use in (
+        lambda: od.factorize(S, 2),
+        lambda: od.factorize(A, 2, weights=S),
+        lambda: od.factorize(A, 3, init=H),
+        lambda: od.factorize(sparse.csr_array(A), 3, init=H, memberships="sparse"),
+        lambda: od.objective(sparse.csr_array(A), H),
+        lambda: od.similarity.gram(H),
+        lambda: od.similarity.cosine(H),
+        lambda: ODSymNMF(2).fit(S),
+        lambda: ODSymNMF(2, affinity="cosine").fit(H),
+        lambda: model.predict(S),
+        lambda: model.score(S),
+        lambda: od.memberships.labels(H),
+        lambda: od.memberships.overlapping_sets(H),
+    ):
+        with pytest.raises(ValueError, match="is not a sound sparse matrix"):
+            use()

@@ -67,7 +67,8 @@ def test_line(name):
 
 @pytest.mark.parametrize(("name", "seed", "k"), FOUND)
 def test_what_was_found_stays_mended(name, seed, k):
-    LINES[name].once(seed, k)
+    with LINES[name].within():
+        LINES[name].once(seed, k)
 
 
 def test_files_in_the_way_of_the_table():

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from odsymnmf.signals import check
 
@@ -12,6 +13,8 @@ Array = NDArray[Any]
 
 # Bytes of a cache line.
 LINE = 64
+# Multiply-adds of a product that nobody minds waiting for.
+MOMENT = 2**30
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
@@ -24,6 +27,54 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def asymmetry(dtype: Any) -> float:
     """Return by how much A_ij and A_ji may differ: rounding, relative to the largest entry."""
     return float(np.sqrt(np.finfo(dtype).eps))
+
+
+def as_csr(X: Any, name: str) -> Any:
+    """Return a sparse X as CSR; ValueError if an index lies outside, where code would follow it.
+
+    Parameters
+    ----------
+    X : sparse matrix or array
+        Somebody's own: of another form, or with arrays that were put in place one by one.
+    name : str
+        For the message.
+
+    Returns
+    -------
+    csr_array
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> X = sparse.csr_array([[0, 1], [1, 0]])
+    >>> X.indices[0] = 2_000_000_000
+    >>> as_csr(X, "A")
+    Traceback (most recent call last):
+    ValueError: A is not a sound sparse matrix: indices must be < 2. Make it anew...
+    """
+    try:
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)
+        elif X.format == "coo" and X.nnz:  # scipy has no method for it
+            for at, size in zip(X.coords, X.shape, strict=True):
+                if not 0 <= at.min() <= at.max() < size or len(at) != len(X.data):
+                    raise ValueError(f"indices must be from 0 to {size - 1}")
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is not a sound sparse matrix: {error}. Make it anew from its entries: "
+            "scipy.sparse.coo_array((values, (rows, columns)), shape=(n, m))."
+        ) from None
+    return sparse.csr_array(X)
+
+
+def squared(X: Array) -> Array:
+    """Return X^T X in double precision, over so many rows at a time that each takes a moment."""
+    m = X.shape[1]
+    total = np.zeros((m, m))
+    for b in blocks(len(X), max(1, MOMENT // max(1, m) ** 2)):
+        rows = X[b].astype(np.float64, copy=False)
+        total += rows.T @ rows
+    return total
 
 
 def on_lines(count: int, size: int) -> Array:

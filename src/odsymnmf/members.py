@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, as_csr
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def as_members(H: Any, n: int | None = None, labels: Any = None) -> Members:
         given = H if sparse.issparse(H) else np.asarray(H)
         if given.ndim != 2 or 0 in given.shape:
             raise ValueError(f"H must have shape (n items, r clusters); got {given.shape}.")
-        held = sparse.csr_array(given)
+        held = as_csr(given, "H") if sparse.issparse(given) else sparse.csr_array(given)
         if not held.has_canonical_format or not held.data.all():
             if sparse.issparse(H):
                 held = held.copy()  # the caller's own is left as it is

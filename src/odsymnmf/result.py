@@ -119,7 +119,9 @@ class Factorization:
         mix, scales = header["mix"], [float(scale) for scale in header["scales"]]
         if mix is not None:
             mix = {str(name): float(value) for name, value in mix.items()}
-        if header["status"] not in get_args(Status):
+        if not (all(scale >= 0 for scale in scales) and any(scales)):
+            raise ValueError("its scales are none")
+        if header["status"] not in get_args(Status) or header["n_iter"] < 0:
             raise ValueError("its status is none")
         return cls(
             H,

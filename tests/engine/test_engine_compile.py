@@ -17,7 +17,7 @@ from odsymnmf import kernels
 with warnings.catch_warnings(record=True) as heard:
     warnings.simplefilter("always")
     median = kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0)
-    kernels.checks.worst_asymmetry(*[np.zeros(2, dtype=int)] * 4)
+    kernels.checks.worst_asymmetry(*[np.zeros(2, dtype=int)] * 4, 0, 1)
 print(median, len(heard), *{str(w.message) for w in heard})
 """
 
@@ -76,13 +76,21 @@ builtins.open = full
     assert not list(tmp_path.rglob("*.nb?"))
 
 
-@pytest.mark.parametrize(
-    ("suffix", "left"), [("nbi", b""), ("nbi", b"no pickle"), ("nbc", b"\x80\x04\x95")]
-)
-def test_damaged_files_are_made_anew(warm, suffix, left):
-    files = sorted(warm.rglob(f"*.{suffix}"))
-    for file in files:
+# The index and the code, empty, cut short and replaced: of one kernel this, of the other that.
+DAMAGE = [
+    {"select*.nbi": b"", "worst*.nbi": b"\x80\x04\x95"},
+    {"select*.nbc": b"", "worst*.nbc": b"\x80\x04\x95"},
+    {"select*.nbi": b"no pickle", "worst*.nbc": b"no pickle"},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_files_are_made_anew(warm, damage):
+    files = []
+    for pattern, left in damage.items():
+        (file,) = warm.rglob(f"*{pattern}")
         file.write_bytes(left)
+        files.append(file)
     warned, words = calls(warm)
     assert warned == 1
     assert "NUMBA_CACHE_DIR" in words

@@ -60,7 +60,8 @@ for kind, loss in zip(KINDS * 2, ["l2", "l1", "l2", "l2", "mixed", "l2", "l1", "
 B = A.copy()
 B[2, 5] += 1
 S = sparse.csr_array(B)
-worst, i, j = kernels.checks.worst_asymmetry(S.indptr, S.indices, S.data, S.indptr.copy())
+arrays = S.indptr, S.indices, S.data, S.indptr.copy()
+worst, i, j = kernels.checks.worst_asymmetry(*arrays, 0, len(B))
 assert {i, j} == {2, 5} and abs(worst - 1) < 1e-12
 rng = np.random.default_rng(0)
 for m in (1, 2, 3, 40, 200):

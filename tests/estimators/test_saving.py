@@ -103,12 +103,10 @@ def test_what_cannot_be_saved_says_why(A, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_same_model_is_the_same_bytes_and_smaller_than_a_pickle(A, tmp_path):
+def test_the_same_model_is_the_same_bytes(A, tmp_path):
     for name in ("one", "other"):
         ODSymNMF(3, random_state=0).fit(A).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-    model = ODSymNMF(3, random_state=0).fit(A)
-    assert (tmp_path / "one").stat().st_size < len(pickle.dumps(model))
 
 
 def forged(path, change):
@@ -132,6 +130,12 @@ FORGERIES = {
     "names": lambda h, a: h.update(names=["a"]),
     "names number": lambda h, a: h.update(names=7),
     "scales": lambda h, a: h.update(scales=[1, 2, 3]),
+    "scales nan": lambda h, a: h.update(scales=[0.0, float("nan")]),
+    "scales below zero": lambda h, a: h.update(scales=[-1.0, 1.0]),
+    "no scales": lambda h, a: h.update(scales=[0.0, 0.0]),
+    "n_iter below zero": lambda h, a: h["fitted"].update(n_iter_=-1),
+    "zero_weight": lambda h, a: h["parameters"].update(zero_weight="x"),
+    "zero_weight below zero": lambda h, a: h["parameters"].update(zero_weight=-1.0),
     "mix": lambda h, a: h.update(mix=[]),
     "no fitted": lambda h, a: h.pop("fitted"),
     "no H": lambda h, a: a.pop("membership_"),

@@ -14,6 +14,7 @@ import tempfile
 import warnings
 import zipfile
 from contextlib import contextmanager
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def mutant(format, seed, k):
     name, data = SEEDS[format][rng.integers(len(SEEDS[format]))]
     if format == "npz" and rng.random() < 0.8:
         # Inside, with a sound checksum: damage to the archive itself is noticed at once.
-        members = unzipped(data)
+        members = dict(unzipped(data))
         inside = list(members)[rng.integers(len(members))]
         members[inside] = damaged(rng, members[inside], format)
         data = zipped(members)
@@ -103,6 +104,7 @@ def damaged(rng, data, format):
     return data
 
 
+@cache
 def unzipped(data):
     with zipfile.ZipFile(BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

@@ -55,7 +55,8 @@ def main() -> int:
         seed = int(np.random.SeedSequence().entropy % 10**9)
     if options.case is not None:
         for line in wanted.values():
-            print(line.once(seed, options.case) or "held")
+            with line.within():
+                print(line.once(seed, options.case) or "held")
         return 0
     print(f"Seed {seed}.\n\n| test | rounds | full figure | outcome | seconds |")
     print("|---|---|---|---|---|", flush=True)

@@ -1,6 +1,7 @@
 """Every line, in the order of the table."""
 
 from . import (
+    caches,
     concurrency,
     containers,
     files,
@@ -9,6 +10,8 @@ from . import (
     medians,
     problems,
     rank_one,
+    resuming,
+    scales,
     symmetries,
 )
 
@@ -19,8 +22,11 @@ MODULES = [
     files,
     containers,
     kills,
+    resuming,
     interrupts,
+    caches,
     symmetries,
+    scales,
     concurrency,
 ]
 LINES = {name: line for module in MODULES for name, line in module.LINES.items()}

@@ -27,7 +27,7 @@ while calls < 1000:
     try:
         found = kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0)
         assert found == 1.0, found
-        found = kernels.checks.worst_asymmetry(*[np.zeros(2, dtype=int)] * 4)[0]
+        found = kernels.checks.worst_asymmetry(*[np.zeros(2, dtype=int)] * 4, 0, 1)[0]
         assert found == 0.0, found
         calls += sent.is_set()
     except KeyboardInterrupt:

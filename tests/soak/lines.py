@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,8 @@ class Line(NamedTuple):
     once: Callable[[int, int], str | None]
     # The least share of the rounds with a word, where not every round can have it.
     least: tuple[str, float] | None = None
+    # What holds around all cases of a run: to make it for each would take longer than the case.
+    within: Callable[[], AbstractContextManager] = nullcontext
 
 
 class Outcome(NamedTuple):
@@ -78,7 +81,11 @@ def run(
 
     With what came ``before``, go on from there; what failed then is tried again first.
     """
-    before = before or Outcome.none()
+    with line.within():
+        return _run(line, seed, rounds, seconds, before or Outcome.none())
+
+
+def _run(line: Line, seed: int, rounds: int, seconds: float, before: Outcome) -> Outcome:
     words, failures = Counter(before.words), []
     began = time.monotonic()
     k, again = before.rounds, [case for case, _ in before.failures]

@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from scipy.special import gammaln
 
 from odsymnmf.arrays import Array
+from odsymnmf.engine.eigenvectors import leading
 from odsymnmf.problem import Similarity, as_similarity
 
 # Up to so many items all eigenvalues are computed; beyond, the smallest, first so many and then
 # twice as many until one is positive, but not more than MOST.
 FULL, FIRST, MOST = 400, 24, 256
+# Of the eigenvalues, and how many restarts they are worth.
+ACCURACY, RESTARTS = 1e-2, 300
 
 
 def links(A: Similarity) -> Any:
@@ -57,11 +59,8 @@ def bethe_hessian(A: Any) -> int:
     k, start = FIRST, np.random.default_rng(0).uniform(size=n)
     while True:
         k = min(k, MOST, n // 2)
-        try:
-            values = eigsh(M, k=k, which="SA", v0=start, tol=1e-2, return_eigenvectors=False)
-        except ArpackNoConvergence as unfinished:
-            values = unfinished.eigenvalues
-        count = int((values < 0).sum())
+        values = leading(lambda v: -(M @ v), start, k, ACCURACY, RESTARTS)[0]
+        count = int((values > 0).sum())
         if count < k or k == min(MOST, n // 2):
             return count
         k *= 2

@@ -348,11 +348,11 @@ def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
         )
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)
-        if not hasattr(model, "similarity_"):
+        if outcome.similarity is None:
             return ["no report.html: it shows the matrix, which stays on the cluster"]
         try:
             page = report.page(
-                model.similarity_,
+                outcome.similarity,
                 outcome.members,
                 model.history_,
                 names=names,

@@ -100,7 +100,12 @@ class Outcome:
 
         if self.members.r > MOST_CLUSTERS:
             return None
-        return matrix_picture(self.model.similarity_, self.members)
+        return matrix_picture(self.similarity, self.members)
+
+    @cached_property
+    def similarity(self) -> Any:
+        """What was fitted; None if it stays on the cluster."""
+        return getattr(self.model, "similarity_", None)
 
     @cached_property
     def scores(self) -> dict[str, float] | None:
@@ -116,8 +121,8 @@ class Outcome:
         """1 - f(H) / f(0), the share of the similarities that H explains."""
         import numpy as np
 
-        A = getattr(self.model, "similarity_", None)
-        if A is None:  # it stays on the cluster
+        A = self.similarity
+        if A is None:
             return None
         try:
             options = {name: self.parameters[name] for name in ("loss", "l1_ratio")}
@@ -130,7 +135,7 @@ class Outcome:
     def fit(self) -> str:
         """How good the fit is, in words."""
         if self.explained is None:
-            elsewhere = not hasattr(self.model, "similarity_")
+            elsewhere = self.similarity is None
             why = "the matrix is on a cluster" if elsewhere else "all similarities are zero, or"
             return f"not known: {why}" + " there was too little memory" * (not elsewhere)
         from odsymnmf.engine.losses import loss_class
@@ -235,7 +240,7 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
 
 def facts(outcome: Outcome) -> dict[str, str]:
     """Return what the page says of the run."""
-    p, A = outcome.parameters, outcome.model.similarity_
+    p, A = outcome.parameters, outcome.similarity
     r = outcome.model.n_clusters_
     found = {"items": f"{A.n:,}", "clusters": f"{r:,}", "format": outcome.items.format}
     if A.stored < A.n * (A.n - 1) // 2:

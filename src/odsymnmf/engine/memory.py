@@ -16,7 +16,7 @@ def peak_memory(A: Similarity, r: int, init: Any) -> int:
 
     H, its last complete sweep and one array of that size in double precision (the objective, a
     start, a copy on the way out); the r x r sums and what restarts set aside of them; for features
-    the product X^T H; blocks of rows; for a spectral start, the vectors that ARPACK keeps.
+    the product X^T H; blocks of rows; for a spectral start, the vectors it is made of.
     """
     entry = A.dtype.itemsize
     size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, squared
 from odsymnmf.engine.growing import regrow
 from odsymnmf.engine.losses import Loss
 from odsymnmf.problem.blocking import row_work
@@ -43,7 +43,7 @@ NOTHING = np.empty(0, dtype=np.intp)
 
 def order(H: Array) -> list[int]:
     """Return the columns: first those that are zero or nearly repeat one before them."""
-    D = (H.T @ H).astype(np.float64)
+    D = squared(H)
     lengths = np.sqrt(D.diagonal())
     lengths[lengths == 0] = np.inf
     repeats = (np.tril(D, -1) > SAME * np.outer(lengths, lengths)).any(axis=1)

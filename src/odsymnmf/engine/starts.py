@@ -4,14 +4,13 @@ A start is a function of the loss, the number of columns and a source of random 
 """
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, as_csr, blocks
+from odsymnmf.engine.eigenvectors import FEW, leading, pivots
 from odsymnmf.engine.growing import grow
 from odsymnmf.engine.losses import Loss, another_loss
 from odsymnmf.engine.run import Run
@@ -23,7 +22,7 @@ from odsymnmf.signals import check
 
 # Of the eigenvectors: with 1e-2, graphs in many pieces lose (cora 0.06 of NMI).
 ACCURACY = 1e-3
-# Of ARPACK; graphs of 100 to 10,000 items took 15 at most. Its own limit is 10 n.
+# Graphs of 100 to 10,000 items took 15 at most.
 RESTARTS = 300
 # What BLAS asks for when it is first used. OpenBLAS asks without end if it does not get it.
 BUFFER = 3 * 2**24
@@ -44,7 +43,10 @@ def greedy(loss: Loss, r: int, rng: RandomSource | None = None) -> Array:
 def random(loss: Loss, r: int, rng: RandomSource) -> Array:
     """Return uniform random entries, scaled to the data."""
     A = loss.A
-    return fitted(A, rng.uniform(size=(A.n, r)).astype(A.dtype))
+    H = np.empty((A.n, r), dtype=A.dtype)
+    for b in blocks(A.n, FEW):
+        H[b] = rng.uniform(size=(b.stop - b.start, r))
+    return fitted(A, H)
 
 
 def fitted(A: Similarity, H: Array) -> Array:
@@ -74,9 +76,10 @@ def spectral(loss: Loss, r: int, rng: RandomSource) -> Array:
 
 def rotated(A: Similarity, V: Array) -> Array:
     """Return the spectral start of as many columns as there are eigenvectors."""
-    pivots = linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
-    left, _, right = linalg.svd(V[pivots].T)
-    H = V @ (left @ right)
+    left, _, right = linalg.svd(V[pivots(V)].T)
+    turn, H = left @ right, np.empty_like(V, order="C")
+    for b in blocks(A.n, FEW):
+        H[b] = V[b] @ turn
     # What is negative, or but rounding: a column of dust would grow beyond bounds.
     H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
     return fitted(A, H.astype(A.dtype))
@@ -123,19 +126,8 @@ def leading_eigenvectors(A: Similarity, r: int) -> Array:
         check()
         return weighted_product(A, (v / size).astype(A.dtype))
 
-    operator = LinearOperator((A.n, A.n), matvec=multiply, dtype=np.float32)
-    rng = np.random.default_rng(0)
-    start = rng.uniform(size=A.n).astype(np.float32)
-    # Where A has few eigenvalues, scipy goes on with random vectors: from 1.17 on, seeded ones.
-    seeded = {"rng": rng} if "rng" in signature(eigsh).parameters else {}
-    try:
-        limits = {"tol": ACCURACY, "maxiter": RESTARTS}
-        values, V = eigsh(operator, k=r, which="LA", v0=start, **limits, **seeded)
-        return np.asarray(V[:, np.argsort(-values, kind="stable")])
-    except ArpackNoConvergence as unfinished:
-        V = unfinished.eigenvectors
-        extra = rng.standard_normal(size=(A.n, r - V.shape[1])).astype(A.dtype)
-        return np.asarray(linalg.qr(np.hstack([V, extra]), mode="economic")[0])
+    start = np.random.default_rng(0).uniform(size=A.n).astype(np.float32)
+    return leading(multiply, start, r, ACCURACY, RESTARTS)[1]
 
 
 def zero(loss: Loss, r: int, rng: RandomSource | None = None) -> Array:
@@ -190,7 +182,7 @@ def named_or_array(init: Any, A: Similarity, r: int, down: Callable[[Any], Any])
     sets = as_sets(init, A.n, r)
     if sets is not None:
         return of_sets(A, r, sets)
-    return down(init.toarray() if sparse.issparse(init) else init)
+    return down(as_csr(init, "init").toarray() if sparse.issparse(init) else init)
 
 
 def of_sets(A: Similarity, r: int, sets: list[Array]) -> Array:
@@ -227,12 +219,14 @@ def start(loss: Loss, r: int, init: Any, rng: RandomSource) -> Array:
     else:
         sets = as_sets(init, loss.A.n, r)
         H = given(loss.A, r, init) if sets is None else of_sets(loss.A, r, sets)
-    return np.ascontiguousarray(np.minimum(H, np.asarray(loss.upper, dtype=H.dtype)))
+    np.minimum(H, np.asarray(loss.upper, dtype=H.dtype), out=H)
+    return np.ascontiguousarray(H)
 
 
 def given(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
     """Return a copy of H, checked, in the precision of A."""
-    H = H.toarray() if sparse.issparse(H) and H.shape == (A.n, r) else np.asarray(H)
+    sound = sparse.issparse(H) and H.shape == (A.n, r)
+    H = as_csr(H, name).toarray() if sound else np.asarray(H)
     if H.shape != (A.n, r):
         raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
     if H.dtype.kind not in "biuf":

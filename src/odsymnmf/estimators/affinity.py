@@ -60,7 +60,7 @@ class Kernel(Precomputed):
 
     def among(self, X: Any) -> tuple[Any, Any]:
         """Return the similarities of the items to each other, and the reference."""
-        return self.kernel(X, X), X
+        return self.kernel(X, X), X.copy()  # so that new items are compared with what was fitted
 
     def to(self, reference: Any, X: Any) -> Any:
         """Return the similarities of new items to the fitted ones."""
@@ -75,7 +75,7 @@ class Nearest(Precomputed):
 
     def among(self, X: Any) -> tuple[Any, Any]:
         """Return the similarities of the items to each other, and the reference."""
-        reference = self._nearest(min(self.most, X.shape[0] - 1), X)
+        reference = self._nearest(min(self.most, X.shape[0] - 1), X.copy())
         links = reference.kneighbors_graph()
         return links.maximum(links.T), reference
 

@@ -25,6 +25,7 @@ def fit_elsewhere(model: Any, client: Any, X: Any, weights: Any) -> None:
     stays where it is, so that there is no ``similarity_``.
     """
     _refuse(model, weights)
+    model._kept = None
     r = whole_number("n_clusters", model.n_clusters, 1)
     affinity = None if model._precomputed else "cosine"
     A: Any = distributed.looked_at(client, X, affinity=affinity)

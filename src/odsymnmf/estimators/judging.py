@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.arrays import blocks
+from odsymnmf.arrays import as_csr, blocks
 from odsymnmf.engine.losses.new_items import solve_rows
 from odsymnmf.estimators.scoring import foretold
 from odsymnmf.inputs import called
@@ -142,7 +142,8 @@ class JudgingMixin:
         [['ann', 'bob', 'cleo'], ['cleo', 'dan']]
         """
         check_is_fitted(self)
-        A = getattr(self, "similarity_", None)  # a model that was loaded may come without
+        # Not asked for where no rule needs it: a model that was loaded may come without.
+        A = self.similarity_ if rule == "harm" else None
         sets = overlapping_sets(self.membership_, threshold, rule=rule, A=A, loss=self._scales)
         return called(sets, self.item_names_)
 
@@ -153,7 +154,7 @@ def _without_own(X: Any, n: int) -> Any:
         return X
     if sparse.issparse(X):
         own = sparse.csr_array(sparse.diags_array(np.full(n, np.nan)))
-        rows = sparse.csr_array(X, dtype=np.result_type(X.dtype, np.float32))
+        rows = as_csr(X, "X").astype(np.result_type(X.dtype, np.float32))
         return without_diagonal_entries(rows) + own
     X = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32))
     np.fill_diagonal(X, np.nan)

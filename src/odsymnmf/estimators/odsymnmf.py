@@ -16,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from odsymnmf.arrays import as_csr
 from odsymnmf.defaults import Settings, decide
 from odsymnmf.engine.how import LossName, Memberships
 from odsymnmf.engine.losses import loss_class, make_loss
@@ -23,6 +24,7 @@ from odsymnmf.estimators.affinity import AFFINITIES, Affinities, Affinity
 from odsymnmf.estimators.auto import hint, is_sparse, number_of_clusters, without_cluster
 from odsymnmf.estimators.best_of import best_of
 from odsymnmf.estimators.judging import JudgingMixin
+from odsymnmf.estimators.keeping import KeepsSimilarity, Kept
 from odsymnmf.estimators.named import NamedItems
 from odsymnmf.fitting import sparse_bound
 from odsymnmf.inputs import is_dask, weights_for
@@ -38,6 +40,7 @@ class ODSymNMF(
     NamedItems,
     CallbackSupportMixin,
     JudgingMixin,
+    KeepsSimilarity,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -148,7 +151,9 @@ class ODSymNMF(
     choice_ : NumberOfClusters
         How ``n_clusters`` was chosen, unless it was a number.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
-        What was fitted, after ``affinity`` and ``normalize``; not a copy if that is X itself.
+        What was fitted, after ``affinity`` and ``normalize``; not in pickles, and in files only
+        with ``save(path, similarities=True)``. Up to 32 MB are copied. More is not: if that was X
+        itself, and X has been changed since, to ask for it is an error.
     objective_ : float
         The loss at ``membership_``.
     history_ : ndarray of shape (1 + n_iter_ + len(restarts_),)
@@ -311,6 +316,7 @@ class ODSymNMF(
         # Callbacks may ask a fit under way for new items.
         measure = make_loss(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
         self._scales = measure.scales
+        kept = Kept(A, self._diagonal == "fit")
         starts = Starts(self, X, self.n_init, self.max_iter)
         reconstruct = partial(self._fitted, raw=raw, settings=settings)
         best, interrupted = best_of(
@@ -322,7 +328,7 @@ class ODSymNMF(
             self.settings_ |= hint(raw, seen, best.scales, self.labels_)
         self.settings_ |= without_cluster(seen, self.labels_)
         self._keep(best, interrupted)
-        self.similarity_, self.item_names_ = A, names
+        self._kept, self.item_names_ = kept, names
         starts.end()
         return self
 
@@ -423,6 +429,8 @@ class ODSymNMF(
             finite = "allow-nan" if not reset else False
             if not reset:
                 X = self._to_the_fitted(X)
+        if sparse.issparse(X):
+            X = as_csr(X, "X")
         X = validate_data(
             self,
             X,

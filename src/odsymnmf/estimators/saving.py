@@ -11,7 +11,9 @@ from scipy import sparse
 import odsymnmf
 from odsymnmf import storage
 from odsymnmf.estimators.affinity import Affinities
+from odsymnmf.estimators.keeping import Kept
 from odsymnmf.problem import put_together, taken_apart
+from odsymnmf.problem.weights import check_background
 from odsymnmf.result import MODEL, Factorization
 
 # Fitted attributes that are plain values, with their types, and that are arrays.
@@ -196,9 +198,10 @@ def _model(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         model.item_names_ = _texts(header["names"], n, "names")
     if "similarity" in header:
         parts = {name[11:]: a for name, a in arrays.items() if name.startswith("similarity_")}
-        model.similarity_ = put_together(header["similarity"], parts)
-        if model.similarity_.n != n:
+        A = put_together(header["similarity"], parts)
+        if A.n != n:
             raise ValueError("its similarities are of other items")
+        model._kept = Kept(A, model._diagonal == "fit")
     return model
 
 
@@ -221,6 +224,7 @@ def _checked_parameters(kind: type, plain: Any, arrays: dict[str, Any]) -> dict[
         values = value if name == "n_clusters" and type(value) is list else [value]
         if any(type(v) not in PLAIN_TYPES for v in values):
             raise ValueError(f"its parameter {name[:50]} is of the wrong type")
+    check_background(given["zero_weight"])  # new items are weighed by it
     return given
 
 

@@ -91,7 +91,10 @@ def bad(
 
 
 def _one_line(message: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in " ".join(message.split()))
+    message = " ".join(message.split())
+    if message.isprintable():
+        return message
+    return "".join(c if c.isprintable() else "?" for c in message)
 
 
 def reason(error: Exception) -> str:

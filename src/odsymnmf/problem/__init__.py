@@ -18,7 +18,7 @@ from odsymnmf.problem.made import (
     inverse_roots,
 )
 from odsymnmf.problem.parts import subset
-from odsymnmf.problem.stored import fingerprint, put_together, taken_apart
+from odsymnmf.problem.stored import copied, fingerprint, put_together, taken_apart
 from odsymnmf.problem.weights import without_diagonal_entries
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Similarity",
     "Sparse",
     "as_similarity",
+    "copied",
     "cosine",
     "degree_normalized",
     "degrees",

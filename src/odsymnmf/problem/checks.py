@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.arrays import Array, asymmetry, blocks
+from odsymnmf.arrays import Array, as_csr, asymmetry, blocks
 from odsymnmf.inputs import similarities, weights_for
 from odsymnmf.problem.blocking import without_diagonal
 from odsymnmf.problem.kinds import Dense, Gram, Similarity, Sparse
@@ -18,6 +18,9 @@ from odsymnmf.problem.weights import (
     keep_entries,
     looked_up,
 )
+
+# Entries of a piece.
+ENTRIES = 2**22
 
 
 def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Similarity:
@@ -201,8 +204,7 @@ def _check_dense(A: Array) -> None:
 
 
 def _as_sparse(A: Any, W: Any, background: float) -> Sparse:
-    A = sparse.csr_array(A)
-    A.check_format(full_check=True)
+    A = as_csr(A, "A")
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
@@ -230,10 +232,19 @@ def _as_sparse(A: Any, W: Any, background: float) -> Sparse:
     if bad.size:
         i = int(np.searchsorted(A.indptr, bad[0], side="right")) - 1
         refuse_value(A.data[bad[0]], i, int(A.indices[bad[0]]))
-    worst, i, j = kernels.checks.worst_asymmetry(A.indptr, A.indices, A.data, A.indptr.copy())
+    worst, i, j = _worst_asymmetry(A)
     peak = float(np.abs(A.data).max(initial=0.0))
     _refuse_asymmetry(worst, (i, j), peak, A.dtype, lambda i, j: A[i, j])
     return found
+
+
+def _worst_asymmetry(A: Any) -> tuple[float, int, int]:
+    """Return the largest |A_ij - A_ji| and where, in pieces that Ctrl-C need not wait for."""
+    worst, met, n = (0.0, -1, -1), A.indptr.copy(), A.shape[0]
+    for b in blocks(n, max(1, ENTRIES * n // max(1, A.nnz))):
+        found = kernels.checks.worst_asymmetry(A.indptr, A.indices, A.data, met, b.start, b.stop)
+        worst = max(worst, found, key=lambda one: one[0])
+    return worst
 
 
 def _weighted_sparse(A: Any, diagonal: Array, background: float, *layers: Any) -> Sparse:
@@ -255,7 +266,7 @@ def features(X: Any) -> Any:
     if len(np.shape(X)) != 2 or 0 in np.shape(X):
         raise ValueError(f"X must be a table (items x features); got shape {np.shape(X)}.")
     if sparse.issparse(X):
-        X = sparse.csr_array(X)
+        X = as_csr(X, "X")
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

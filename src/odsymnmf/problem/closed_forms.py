@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.arrays import Array, blocks
+from odsymnmf.arrays import Array, blocks, squared
 from odsymnmf.blas import together
 from odsymnmf.problem.blocking import cleared, row_squares, rows_of
 from odsymnmf.problem.rounds import ROUNDS
@@ -16,6 +16,8 @@ LITTLE = 1e-8
 TOO_MANY = 1e13
 # Rows that a thread takes at a time.
 SHARE = 8 * ROUNDS
+# Entries of a piece of H.
+ENTRIES = 2**22
 
 
 def unless_cancelled(A: Any, H: Array, value: float, terms: float) -> float:
@@ -56,11 +58,10 @@ def weighted_product(A: Any, V: Array) -> Array:
 
 def explained(A: Any, H: Array) -> tuple[float, float]:
     """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
-    H64 = H.astype(np.float64, copy=False)
-    inner = float(np.einsum("ij,ij->", H64, weighted_product(A, H), dtype=np.float64))
-    squares = pair_squares(H64)
+    inner = float(np.einsum("ij,ij->", H, weighted_product(A, H), dtype=np.float64))
+    squares = pair_squares(H)
     if A.weights.pattern is not None:
-        listed = listed_squares(A, np.arange(A.n), H64)
+        listed = listed_squares(A, np.arange(A.n), H.astype(np.float64, copy=False))
         squares = A.weights.background * squares + float(np.sum(listed))
     return inner, squares
 
@@ -82,12 +83,12 @@ def pair_squares(X: Array) -> float:
     BLAS would add up long vectors in as many parts as it has threads.)
     """
     n, m = X.shape
-    X = X.astype(np.float64, copy=False)
     if m < n:
-        everything, own_squares = np.sum((X.T @ X) ** 2), np.sum(row_squares(X) ** 2)
+        everything, own_squares = np.sum(squared(X) ** 2), np.sum(row_squares(X) ** 2)
         if 2.0 * own_squares <= everything:
             return float(everything - own_squares)
     total, D = 0.0, np.zeros((m, m) if m < n else 0)
+    X = X.astype(np.float64, copy=False)
     for b in blocks(n, 128):
         Y = X[b]
         own = Y @ Y.T
@@ -112,8 +113,12 @@ def absolute_error(A: Any, H: Array) -> float:
 
 def pair_products(H: Array) -> float:
     """Return sum_{i != j} h_i . h_j."""
-    before = np.cumsum(H, axis=0, dtype=np.float64)
-    return 2.0 * float(np.einsum("ij,ij->", H[1:], before[:-1]))
+    total, passed = 0.0, np.zeros(H.shape[1])
+    for b in blocks(len(H), max(1, ENTRIES // max(1, H.shape[1]))):
+        before = np.cumsum(H[b], axis=0, dtype=np.float64) + passed
+        total += float(H[b.start] @ passed) + float(np.einsum("ij,ij->", H[b][1:], before[:-1]))
+        passed = before[-1]
+    return 2.0 * total
 
 
 def stored_errors(A: Any, items: Array, H: Array) -> Array:

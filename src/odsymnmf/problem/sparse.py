@@ -10,7 +10,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem import blocking
-from odsymnmf.problem.blocking import row_squares, scaled_rows
+from odsymnmf.problem.blocking import row_squares, rows_of, scaled_rows
 from odsymnmf.problem.closed_forms import absolute_error, explained, pair_squares, unless_cancelled
 from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
@@ -96,7 +96,10 @@ class Sparse:
             return self.A @ V
         # In pieces that Ctrl-C need not wait for.
         rows = max(1, int(self.n * WORK / (self.A.nnz * columns)))
-        return np.concatenate([self.A[b] @ V for b in blocks(self.n, rows)])
+        product = np.empty((self.n, *V.shape[1:]), dtype=np.result_type(self.A.dtype, V.dtype))
+        for b in blocks(self.n, rows):
+            product[b] = self.A[b] @ V
+        return product
 
     def quadratic(self, h: Array) -> float:
         """Return sum_{i != j} A_ij h_i h_j."""
@@ -118,8 +121,11 @@ class Sparse:
         """Return for each item the sums of (A_ij - p_ij)^2 and of p_ij^2 over its stored pairs."""
         from odsymnmf import kernels
 
-        errors, squares = np.empty(len(items)), np.empty(len(items))
-        kernels.pairs.stored_squares(items, self.rows(items), H, errors, squares)
+        errors, squares, done = np.empty(len(items)), np.empty(len(items)), 0
+        for some, rows in rows_of(self, items, H.shape[1]):
+            here = slice(done, done + len(some))
+            kernels.pairs.stored_squares(some, rows, H, errors[here], squares[here])
+            done = here.stop
         return errors, squares
 
     def absolute_error(self, H: Array) -> float:

@@ -93,6 +93,12 @@ def _canonical(X: Any) -> Any:
     return X
 
 
+def copied(A: Similarity) -> Similarity:
+    """Return the same similarities in arrays of their own."""
+    header, arrays = taken_apart(A)
+    return put_together(header, {name: array.copy() for name, array in arrays.items()})
+
+
 def fingerprint(A: Similarity, diagonal: bool = False) -> str:
     """Return the SHA-256 of all that a fit looks at: equal only for equal problems.
 

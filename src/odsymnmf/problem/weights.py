@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, as_csr
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def checked(weights: Any, n: int) -> Any:
     dtype = weights.dtype if sparse.issparse(weights) else np.asarray(weights).dtype
     if dtype.kind not in "biuf":
         raise ValueError(f"weights must hold real numbers; got dtype {dtype}.")
-    W = sparse.csr_array(_every_pair(np.asarray(weights)) if full else weights, copy=True)
+    W = _every_pair(np.asarray(weights)) if full else as_csr(weights, "weights").copy()
     W.sum_duplicates()
     W = without_diagonal_entries(W.astype(np.float64))
     rows = np.repeat(np.arange(n), np.diff(W.indptr))

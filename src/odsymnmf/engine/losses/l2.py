@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from odsymnmf import kernels
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, squared
 from odsymnmf.engine.losses import meetings
 from odsymnmf.engine.losses.measures import swept
 from odsymnmf.engine.losses.pairs import PairLoss
@@ -19,8 +19,7 @@ class GramSums:
     """D = H^T H, the largest that its diagonal has been, and the products with A."""
 
     def __init__(self, A: Similarity, H: Array):
-        H64 = H.astype(np.float64, copy=False)
-        self.D = H64.T @ H64
+        self.D = squared(H)
         self.peak = np.zeros(H.shape[1])
         self.products = A.following(H)
 

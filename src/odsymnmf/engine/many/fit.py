@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, as_csr
 from odsymnmf.engine.many import peers, starts
 from odsymnmf.engine.many.checkpoint import SparseCheckpoint
 from odsymnmf.engine.many.find import merged
@@ -132,7 +132,7 @@ def _start(A: Links, r: int | None, init: Any, rng: RandomSource) -> tuple[spars
     given = as_sets(init, n, r)
     if given is not None:
         return starts.memberships_of(A, given), False
-    H = sparse.csr_array(init, copy=True)
+    H = as_csr(init, "init").copy() if sparse.issparse(init) else sparse.csr_array(init)
     if H.shape[0] != n or (r is not None and H.shape[1] != r):
         raise ValueError(f"init has shape {H.shape}; it must be (n, r) = ({n}, {r or 'any'}).")
     if H.dtype.kind not in "biuf":

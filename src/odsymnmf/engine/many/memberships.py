@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, as_csr
 from odsymnmf.kernels import sparse_rows
 from odsymnmf.kernels.sparse_arrays import SHORT, Log
 from odsymnmf.members import as_members
@@ -67,8 +67,8 @@ class Memberships:
 
     def __init__(self, H: Any, dtype: Any = np.float64):
         if not sparse.issparse(H):
-            H = np.atleast_2d(H)
-        H = sparse.csr_array(H)
+            H = sparse.csr_array(np.atleast_2d(H))
+        H = as_csr(H, "H")
         if not np.all(np.isfinite(H.data)) or H.data.min(initial=0.0) < 0:
             bad = np.flatnonzero(~(H.data >= 0) | ~np.isfinite(H.data))[0]
             i = int(np.searchsorted(H.indptr, bad, side="right")) - 1
