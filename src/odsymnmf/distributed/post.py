@@ -1,11 +1,15 @@
-"""How members of a fit tell each other things: each asks all others for what they have posted.
+"""How members of a fit tell each other things: each sends all others what it has, unasked.
 
 A member is an actor of Dask: an object that stays on its worker. Its slow methods run in a thread
-of their own, one after the other; those that are coroutines run beside them, so that a member
-answers the others while it computes. Workers talk to each other directly.
+of their own, one after the other; those that are coroutines run beside them, so that parcels arrive
+while a member computes, and who comes last to an exchange waits for nobody. Workers talk to each
+other directly.
 """
 
 import asyncio
+import threading
+from collections import defaultdict
+from functools import partial
 from typing import Any
 
 # What ends a call when the worker at its other end is gone; CommClosedError is an OSError.
@@ -22,7 +26,10 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
 
     try:
         found = await rpc.actor_execute(
-            actor=key, function=method, args=[to_serialize(arg) for arg in args], kwargs={}
+            actor=key,
+            function=method,
+            args=[arg if type(arg) is int else to_serialize(arg) for arg in args],
+            kwargs={},
         )
     except GONE as error:
         raise LostError(str(error)) from error
@@ -35,99 +42,77 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
     raise found["exception"]
 
 
-def _noticed(future: Any) -> None:
-    """Take notice of how something ended that nobody waits for any more."""
-    if not future.cancelled():
-        future.exception()
-
-
 class Post:
-    """The post of one member: what it has for the others, until all of them have taken it.
+    """The post of one member: what the others have sent, until it is asked for.
 
-    All that it holds belongs to the event loop of the worker, so that nothing needs a lock.
+    Parcels come in the event loop of the worker, and are waited for in the member's thread. An
+    exchange has ended for everybody when the next one has: arrays that were sent in it may then
+    be written to.
     """
 
     def __init__(self, worker: Any):
         self._worker = worker
         self._peers: list[tuple[str, str]] = []
         self._rank, self._epoch, self._count = 0, 0, 0
-        # Posted: what it is, and how many are still to take it.
-        self._posted: dict[tuple[int, int], tuple[Any, int]] = {}
-        self._news, self._given_up = asyncio.Event(), asyncio.Event()
+        # What has come, by epoch and number of the exchange, then by rank.
+        self._come: dict[tuple[int, int], dict[int, Any]] = defaultdict(dict)
+        self._given_up = False
+        self._news = threading.Condition()
 
     def begin(self, epoch: int, rank: int, peers: list[tuple[str, str]]) -> None:
-        """Begin anew among these members, each an address and a key; forget all that was posted.
+        """Begin anew among these members, each an address and a key; forget what was before.
 
         Called from the member's thread: what was under way there has ended.
         """
-        loop = self._worker.loop.asyncio_loop
-        asyncio.run_coroutine_threadsafe(self._begin(epoch, rank, peers), loop).result()
-
-    async def _begin(self, epoch: int, rank: int, peers: list[tuple[str, str]]) -> None:
-        self._epoch, self._rank, self._peers, self._count = epoch, rank, peers, 0
-        self._posted, self._given_up = {}, asyncio.Event()
-        self._wake()
-
-    def stop(self) -> None:
-        """Let the loop `give_up`; called from the member's thread."""
-        self._worker.loop.asyncio_loop.call_soon_threadsafe(self.give_up)
+        with self._news:
+            self._epoch, self._rank, self._peers, self._count = epoch, rank, peers, 0
+            self._given_up = False
+            for key in [key for key in self._come if key[0] < epoch]:
+                del self._come[key]
 
     def give_up(self) -> None:
-        """Give up what is under way: who waits for news, here or there, hears of it."""
-        self._given_up.set()
-        self._wake()
+        """Give up what is under way: who waits for news hears of it, and who sends some."""
+        with self._news:
+            self._given_up = True
+            self._news.notify_all()
 
     def check(self) -> None:
         """Raise LostError if what is under way has been given up."""
-        if self._given_up.is_set():
+        if self._given_up:
             raise LostError("given up")
 
     def exchange(self, parcel: Any) -> list[Any]:
         """Give all others a parcel, and return theirs, by rank; called from the member's thread."""
         self.check()
-        if len(self._peers) < 2:
+        others = len(self._peers) - 1
+        if others < 1:
             return [parcel]
         key = (self._epoch, self._count)
         self._count += 1
-        loop = self._worker.loop.asyncio_loop
-        return asyncio.run_coroutine_threadsafe(self._exchange(key, parcel), loop).result()
+        self._worker.loop.asyncio_loop.call_soon_threadsafe(self._send, key, parcel)
+        with self._news:
+            self._news.wait_for(lambda: self._given_up or len(self._come[key]) == others)
+            self.check()
+            come = self._come.pop(key)
+        return [parcel if rank == self._rank else come[rank] for rank in range(others + 1)]
 
-    async def _exchange(self, key: tuple[int, int], parcel: Any) -> list[Any]:
-        given_up: Any = asyncio.ensure_future(self._given_up.wait())
-        self._posted[key] = parcel, len(self._peers) - 1
-        self._wake()
-        ranks = range(len(self._peers))
-        asked = asyncio.gather(*(self._ask(rank, key, parcel) for rank in ranks))
-        asked.add_done_callback(_noticed)
-        try:
-            await asyncio.wait({asked, given_up}, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done():
+    def _send(self, key: tuple[int, int], parcel: Any) -> None:
+        """Send all others a parcel; called in the event loop."""
+        for rank, (address, name) in enumerate(self._peers):
+            if rank != self._rank:
+                rpc = self._worker.rpc(address)
+                sent = asyncio.ensure_future(call(rpc, name, "give", *key, self._rank, parcel))
+                sent.add_done_callback(partial(self._sent, key[0]))
+
+    def _sent(self, epoch: int, sent: Any) -> None:
+        """Give up if a parcel could not be delivered."""
+        if (sent.cancelled() or sent.exception() is not None) and epoch == self._epoch:
+            self.give_up()
+
+    async def give(self, epoch: int, count: int, rank: int, parcel: Any) -> None:
+        """Take what another member sends; called in the event loop."""
+        with self._news:
+            if epoch < self._epoch or (epoch == self._epoch and self._given_up):
                 raise LostError("given up")
-            return list(asked.result())
-        finally:
-            asked.cancel()
-            given_up.cancel()
-
-    async def _ask(self, rank: int, key: tuple[int, int], own: Any) -> Any:
-        if rank == self._rank:
-            return own
-        address, name = self._peers[rank]
-        return await call(self._worker.rpc(address), name, "take", *key)
-
-    async def take(self, epoch: int, count: int) -> Any:
-        """Answer another member, as soon as this one has come so far."""
-        key = epoch, count
-        while key not in self._posted:
-            if self._epoch > epoch or (self._epoch == epoch and self._given_up.is_set()):
-                raise LostError("given up")
-            await self._news.wait()
-        parcel, left = self._posted[key]
-        if left > 1:
-            self._posted[key] = parcel, left - 1
-        else:
-            del self._posted[key]
-        return parcel
-
-    def _wake(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+            self._come[epoch, count][rank] = parcel
+            self._news.notify_all()
