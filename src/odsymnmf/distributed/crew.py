@@ -5,8 +5,10 @@ tiles are made again from their source on those that are left, all are given H a
 client has them, and the sweep is done again, to the same bits.
 """
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from odsymnmf.distributed.packing import Packed, packed, put
 from odsymnmf.distributed.parts import Problem, items_of
 from odsymnmf.distributed.post import LostError
 from odsymnmf.distributed.roster import Roster
+from odsymnmf.engine.team import Team
 from odsymnmf.problem.following import FEATURES, WORDS
 
 # Rows that are compared at a time.
@@ -34,11 +37,15 @@ class Held(NamedTuple):
     shape: tuple[int, ...]
     parts: list[tuple[slice | Array, Packed]]
 
+    def copy_to(self, H: Array) -> None:
+        """Let H be as it is held."""
+        with Team(min(len(self.parts), os.cpu_count() or 1)) as team:
+            team.all([partial(put, rows, H, where) for where, rows in self.parts])
+
     def differing_rows(self, H: Array) -> Array:
         """Return the numbers of the rows of H that are not as they are held."""
         held = np.empty_like(H)
-        for where, rows in self.parts:
-            put(rows, held, where)
+        self.copy_to(held)
         found = [np.empty(0, np.intp)]
         for b in blocks(len(H), ROWS):
             if not np.array_equal(held[b], H[b]):
@@ -114,8 +121,7 @@ class Crew(Roster):
 
         found = self._until_done(attempt)
         self._held = Held(H.shape, [(self._items(k), swept.rows) for k, swept in enumerate(found)])
-        for items, rows in self._held.parts:
-            put(rows, H, items)
+        self._held.copy_to(H)
         sums.load({**sums.state(), **found[0].sums})
         self._sums = {name: np.array(array) for name, array in sums.state().items()}
         self._last = sums

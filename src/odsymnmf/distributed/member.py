@@ -106,6 +106,10 @@ class Member:
         """Take what another member sends."""
         await self.post.give(epoch, count, rank, parcel)
 
+    async def again(self, epoch: int, count: int) -> tuple[Any, ...]:
+        """Return what was sent to another member, if it was."""
+        return await self.post.again(epoch, count)
+
     # One after the other
 
     def begin(self, epoch: int, rank: int, peers: list[tuple[str, str]]) -> None:

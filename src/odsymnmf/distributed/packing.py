@@ -1,9 +1,10 @@
 """Rows of H as they travel: most of their entries are zero, and of these only a bit is sent."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from odsymnmf import kernels
 from odsymnmf.arrays import Array
 
 
@@ -22,23 +23,30 @@ class Packed(NamedTuple):
     values: Array
 
 
-def packed(rows: Array) -> Packed:
-    """Return rows as one piece; -0.0 and NaN are numbers like others."""
-    from odsymnmf.kernels.packing import squeeze
+def room_for(numbers: int, dtype: Any, pieces: int = 1) -> Packed:
+    """Return room for so many numbers: workers of Dask pay dearly for new memory of that size."""
+    bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    return Packed(np.empty(numbers // 8 + pieces, np.uint8), np.empty(numbers + pieces, bits))
 
+
+def packed(rows: Array, room: Packed | None = None) -> Packed:
+    """Return rows as one piece, in a room if one is given; -0.0 and NaN are numbers like others."""
     numbers = _bits(np.ascontiguousarray(rows))
-    mask = np.empty(-(-len(numbers) // 8), np.uint8)
-    values = np.empty(len(numbers) + 1, numbers.dtype)
-    count = squeeze(numbers, mask, values)
+    mask, values = room or room_for(len(numbers), rows.dtype)
+    mask = mask[: -(-len(numbers) // 8)]
+    count = kernels.packing.squeeze(numbers, mask, values)
     return Packed(mask, values[: count + 1])
 
 
-def together(pieces: list[Packed]) -> Packed:
-    """Return all pieces of several."""
+def together(pieces: list[Packed], room: Packed) -> Packed:
+    """Return all pieces of several, in a room."""
     if not pieces:
-        return Packed(np.empty(0, np.uint8), np.empty(0, np.uint64))
+        return Packed(room.mask[:0], room.values[:0])
     masks, values = zip(*pieces, strict=True)
-    return Packed(np.concatenate(masks), np.concatenate(values))
+    return Packed(
+        np.concatenate(masks, out=room.mask[: sum(map(len, masks))]),
+        np.concatenate(values, out=room.values[: sum(map(len, values))]),
+    )
 
 
 class Unpacking:
@@ -49,10 +57,8 @@ class Unpacking:
 
     def into(self, rows: Array) -> None:
         """Fill an array of the size of the next piece."""
-        from odsymnmf.kernels.packing import spread
-
         numbers = _bits(rows)
-        count = spread(self._mask, self._values, numbers)
+        count = kernels.packing.spread(self._mask, self._values, numbers)
         self._mask = self._mask[-(-len(numbers) // 8) :]
         self._values = self._values[count + 1 :]
 

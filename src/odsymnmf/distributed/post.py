@@ -14,14 +14,19 @@ from typing import Any
 
 # What ends a call when the worker at its other end is gone; CommClosedError is an OSError.
 GONE = (OSError, asyncio.TimeoutError, EOFError)
+# Seconds after which a member asks for what it is waiting for.
+LONG = 5.0
 
 
 class LostError(Exception):
     """A worker has gone, or another member has given up on the sweep."""
 
 
-async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
-    """Call a method of the member ``key`` on the worker that ``rpc`` reaches."""
+async def call(rpc: Any, key: str, method: str, *args: Any, reply: bool = True) -> Any:
+    """Call a method of the member ``key`` on the worker that ``rpc`` reaches.
+
+    Without a reply nobody hears how it ended: it need not even have reached the worker.
+    """
     from distributed.protocol import to_serialize
 
     try:
@@ -30,6 +35,7 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
             function=method,
             args=[arg if type(arg) is int else to_serialize(arg) for arg in args],
             kwargs={},
+            reply=reply,
         )
     except GONE as error:
         raise LostError(str(error)) from error
@@ -37,6 +43,8 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
         if error.args != (key,):
             raise
         raise LostError("the worker has been restarted") from error
+    if not reply:
+        return None
     if found["status"] == "OK":
         return found["result"]
     raise found["exception"]
@@ -45,17 +53,22 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
 class Post:
     """The post of one member: what the others have sent, until it is asked for.
 
-    Parcels come in the event loop of the worker, and are waited for in the member's thread. An
-    exchange has ended for everybody when the next one has: arrays that were sent in it may then
-    be written to.
+    Parcels come in the event loop of the worker, and are waited for in the member's thread. Nobody
+    says that one has come; who waits for long asks for it, should a connection have been lost. An
+    exchange has ended for everybody when the next one has: arrays that were sent in it may then be
+    written to.
     """
 
     def __init__(self, worker: Any):
         self._worker = worker
         self._peers: list[tuple[str, str]] = []
-        self._rank, self._epoch, self._count = 0, 0, 0
-        # What has come, by epoch and number of the exchange, then by rank.
+        self._rank = 0
+        # The epoch, and the number of the exchange within it.
+        self._now = (0, 0)
+        # By exchange: what was sent, and what has come, by rank.
+        self._sent: dict[tuple[int, int], Any] = {}
         self._come: dict[tuple[int, int], dict[int, Any]] = defaultdict(dict)
+        self._calls: set[Any] = set()
         self._given_up = False
         self._news = threading.Condition()
 
@@ -65,13 +78,19 @@ class Post:
         Called from the member's thread: what was under way there has ended.
         """
         with self._news:
-            self._epoch, self._rank, self._peers, self._count = epoch, rank, peers, 0
+            self._now, self._rank, self._peers = (epoch, 0), rank, peers
             self._given_up = False
-            for key in [key for key in self._come if key[0] < epoch]:
-                del self._come[key]
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget what came before this exchange, and what was sent before the last one."""
+        epoch, count = self._now
+        for parcels, first in ((self._come, self._now), (self._sent, (epoch, count - 1))):
+            for key in [key for key in parcels if key < first]:
+                del parcels[key]
 
     def give_up(self) -> None:
-        """Give up what is under way: who waits for news hears of it, and who sends some."""
+        """Give up what is under way: who waits for news hears of it."""
         with self._news:
             self._given_up = True
             self._news.notify_all()
@@ -84,35 +103,60 @@ class Post:
     def exchange(self, parcel: Any) -> list[Any]:
         """Give all others a parcel, and return theirs, by rank; called from the member's thread."""
         self.check()
-        others = len(self._peers) - 1
-        if others < 1:
+        now, size = self._now, len(self._peers)
+        if size < 2:
             return [parcel]
-        key = (self._epoch, self._count)
-        self._count += 1
-        self._worker.loop.asyncio_loop.call_soon_threadsafe(self._send, key, parcel)
         with self._news:
-            self._news.wait_for(lambda: self._given_up or len(self._come[key]) == others)
+            self._sent[now] = self._come[now][self._rank] = parcel
+            come = self._come[now]
+        self._begin_calls(now, set(range(size)) - {self._rank}, self._send)
+        with self._news:
+            while not self._news.wait_for(lambda: self._given_up or len(come) == size, LONG):
+                self._begin_calls(now, set(range(size)) - set(come), self._ask)
             self.check()
-            come = self._come.pop(key)
-        return [parcel if rank == self._rank else come[rank] for rank in range(others + 1)]
-
-    def _send(self, key: tuple[int, int], parcel: Any) -> None:
-        """Send all others a parcel; called in the event loop."""
-        for rank, (address, name) in enumerate(self._peers):
-            if rank != self._rank:
-                rpc = self._worker.rpc(address)
-                sent = asyncio.ensure_future(call(rpc, name, "give", *key, self._rank, parcel))
-                sent.add_done_callback(partial(self._sent, key[0]))
-
-    def _sent(self, epoch: int, sent: Any) -> None:
-        """Give up if a parcel could not be delivered."""
-        if (sent.cancelled() or sent.exception() is not None) and epoch == self._epoch:
-            self.give_up()
+            self._now = now[0], now[1] + 1
+            self._forget()
+        return [come[rank] for rank in range(size)]
 
     async def give(self, epoch: int, count: int, rank: int, parcel: Any) -> None:
-        """Take what another member sends; called in the event loop."""
+        """Take what another member sends, unless it has come already."""
         with self._news:
-            if epoch < self._epoch or (epoch == self._epoch and self._given_up):
-                raise LostError("given up")
-            self._come[epoch, count][rank] = parcel
-            self._news.notify_all()
+            if (epoch, count) >= self._now:
+                self._come[epoch, count][rank] = parcel
+                self._news.notify_all()
+
+    async def again(self, epoch: int, count: int) -> tuple[Any, ...]:
+        """Return what was sent; nothing if this member has not come so far."""
+        with self._news:
+            key = (epoch, count)
+            return (self._sent[key],) if key in self._sent else ()
+
+    def _begin_calls(self, now: tuple[int, int], ranks: set[int], method: Any) -> None:
+        """Let calls to other members begin in the event loop."""
+        peers, loop = self._peers, self._worker.loop.asyncio_loop
+
+        def begin() -> None:
+            for rank in ranks:
+                # The loop itself does not keep them from being collected.
+                task = asyncio.ensure_future(self._reach(now, rank, method, *peers[rank]))
+                self._calls.add(task)
+                task.add_done_callback(self._calls.discard)
+
+        loop.call_soon_threadsafe(begin)
+
+    async def _reach(
+        self, now: tuple[int, int], rank: int, method: Any, address: str, name: str
+    ) -> None:
+        """Call another member; if that fails, nobody is to wait for it."""
+        try:
+            await method(now, rank, partial(call, self._worker.rpc(address), name))
+        except Exception:
+            if now[0] == self._now[0]:
+                self.give_up()
+
+    async def _send(self, now: tuple[int, int], rank: int, member: Any) -> None:
+        await member("give", *now, self._rank, self._sent[now], reply=False)
+
+    async def _ask(self, now: tuple[int, int], rank: int, member: Any) -> None:
+        for parcel in await member("again", *now):
+            await self.give(*now, rank, parcel)

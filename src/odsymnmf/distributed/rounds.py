@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.distributed.packing import Packed, Unpacking, packed, together
+from odsymnmf.distributed.packing import Packed, Unpacking, packed, room_for, together
 from odsymnmf.distributed.post import Post
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.protocol import Change, Proposal
@@ -54,6 +54,7 @@ class SharedRounds(Rounds):
         self.post, self.owners, self.rank = post, owners, rank
         self._tiles, self._allowed = tiles, allowed
         self._ranks = {tile.start: int(owner) for tile, owner in zip(tiles, owners, strict=True)}
+        self._rooms: dict[int, Packed] = {}
 
     def _is_mine(self, tile: slice) -> bool:
         return self._ranks[tile.start] == self.rank
@@ -70,21 +71,44 @@ class SharedRounds(Rounds):
         """Solve the rows of the own tiles; learn of all others."""
         mine = [tile for tile in tiles if self._is_mine(tile)]
         found = self._all([partial(self._solve, moves, sums, tile) for tile in mine])
-        parcels = self.post.exchange(_parcel(moves, mine, found))
-        proposals: dict[int, Proposal] = {}
-        for rank, parcel in enumerate(parcels):
-            some = [tile for tile in tiles if self._ranks[tile.start] == rank]
+        proposals = {tile.start: proposal for tile, (proposal, _) in zip(mine, found, strict=True)}
+        for rank, parcel in enumerate(self.post.exchange(self._parcel(moves, mine, found))):
             if rank != self.rank:
+                some = [tile for tile in tiles if self._ranks[tile.start] == rank]
                 _put_moved(moves, some, *parcel[:2])
-            theirs = _proposals_of(*parcel[2:])
-            proposals |= {t.start: p for t, p in zip(some, theirs, strict=True)}
+                for tile, proposal in zip(some, _proposals_of(*parcel[2:]), strict=True):
+                    proposals[tile.start] = proposal
+        first = proposals[tiles[0].start]  # all others are added to it
+        proposals[tiles[0].start] = first._replace(change=_copy(first.change))
         return [proposals[tile.start] for tile in tiles]
 
     def _solve(self, moves: Moves, sums: Any, tile: slice) -> tuple[Proposal, Packed]:
         """Solve the rows of a tile, and pack those that moved while they are at hand."""
         proposal, places = self._propose(moves, sums, tile), moves.round.places(tile)
         New, moved = moves.New[places], moves.moved[places]
-        return proposal, packed(New if moved.all() else New[moved])
+        return proposal, packed(New if moved.all() else New[moved], self._room_for(New, tile.start))
+
+    def _parcel(self, moves: Moves, tiles: list[slice], found: list[Any]) -> tuple[Any, ...]:
+        """Return a few arrays in place of what was found for some tiles."""
+        r, proposals = moves.H.shape[1], [proposal for proposal, _ in found]
+        moved = [moves.moved[moves.round.places(tile)] for tile in tiles]
+        values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
+        W = [p.change.W for p in proposals if p.change.W is not None]
+        D = [p.change.D for p in proposals if p.change.D is not None]
+        return (
+            np.concatenate([np.empty(0, bool), *moved]),
+            together([rows for _, rows in found], self._room_for(moves.New, -1)),
+            values,
+            np.array(W).reshape(-1, r),
+            np.array(D).reshape(-1, r, r),
+        )
+
+    def _room_for(self, rows: Array, name: int) -> Packed:
+        """Return the room of that name, for these rows packed: the same in every round."""
+        room = self._rooms.get(name)
+        if room is None or len(room.values) <= rows.size:
+            self._rooms[name] = room = room_for(rows.size, rows.dtype, len(self._tiles))
+        return room
 
     def _meetings(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Array]:
         """Add up the own pieces of the listed pairs; learn of all others."""
@@ -118,29 +142,17 @@ def _shared_products(sums: Any) -> Any:
     return products if hasattr(products, "news") else None
 
 
-def _parcel(moves: Moves, tiles: list[slice], found: list[tuple[Proposal, Packed]]) -> Any:
-    """Return a few arrays in place of what was found for some tiles."""
-    r, proposals = moves.H.shape[1], [proposal for proposal, _ in found]
-    moved = [moves.moved[moves.round.places(tile)] for tile in tiles]
-    values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
-    W = [p.change.W for p in proposals if p.change.W is not None]
-    D = [p.change.D for p in proposals if p.change.D is not None]
-    return (
-        np.concatenate([np.empty(0, bool), *moved]),
-        together([rows for _, rows in found]),
-        values,
-        np.array(W).reshape(-1, r),
-        np.array(D).reshape(-1, r, r),
-    )
+def _copy(change: Change) -> Change:
+    return Change(*(None if sums is None else sums.copy() for sums in change))
 
 
 def _proposals_of(values: Array, W: Array, D: Array) -> list[Proposal]:
-    """Return the proposals again; the sums are copies, as they are added up in place."""
+    """Return the proposals of another member again."""
     return [
         Proposal(
-            np.array(value[:2]),
+            value[:2],
             float(value[2]),
-            Change(W[k].copy() if len(W) else None, D[k].copy() if len(D) else None),
+            Change(W[k] if len(W) else None, D[k] if len(D) else None),
         )
         for k, value in enumerate(values)
     ]
