@@ -5,9 +5,11 @@ tiles are made again from their source on those that are left, all are given H a
 client has them, and the sweep is done again, to the same bits.
 """
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +18,39 @@ from odsymnmf.distributed.blocks import RowBlocks
 from odsymnmf.distributed.cleaning import columns_of
 from odsymnmf.distributed.documents import words_of
 from odsymnmf.distributed.member import Fit, Receipt, receive
+from odsymnmf.distributed.packing import Packed, packed, put
 from odsymnmf.distributed.parts import Problem, items_of
 from odsymnmf.distributed.post import LostError
 from odsymnmf.distributed.roster import Roster
+from odsymnmf.engine.team import Team
 from odsymnmf.problem.following import FEATURES, WORDS
 
 # Rows that are compared at a time.
 ROWS = 2**12
 # How often one step may be tried: workers go, but not all the time.
 TIMES = 10
+
+
+class Held(NamedTuple):
+    """What members hold of an array of all items: which rows, and these, packed."""
+
+    shape: tuple[int, ...]
+    parts: list[tuple[slice | Array, Packed]]
+
+    def copy_to(self, H: Array) -> None:
+        """Let H be as it is held."""
+        with Team(min(len(self.parts), os.cpu_count() or 1)) as team:
+            team.all([partial(put, rows, H, where) for where, rows in self.parts])
+
+    def differing_rows(self, H: Array) -> Array:
+        """Return the numbers of the rows of H that are not as they are held."""
+        held = np.empty_like(H)
+        self.copy_to(held)
+        found = [np.empty(0, np.intp)]
+        for b in blocks(len(H), ROWS):
+            if not np.array_equal(held[b], H[b]):
+                found.append(b.start + np.flatnonzero((held[b] != H[b]).any(axis=1)))
+        return np.concatenate(found)
 
 
 class Crew(Roster):
@@ -62,7 +88,7 @@ class Crew(Roster):
         self._word_holder: list[str | None] = [None] * self._ranges
         self.receipts: list[Receipt | None] = [None] * len(problem.tiles)
         # What members hold, None if nothing.
-        self._held: Array | None = None
+        self._held: Held | None = None
         self._sums: dict[str, Array] = {}
         # The sums that the last sweep has left, if H is still as it has left it.
         self._last: Any = None
@@ -94,11 +120,9 @@ class Crew(Roster):
             return self._call("sweep", [(l1_ratio,)] * self.size)
 
         found = self._until_done(attempt)
-        for rank, swept in enumerate(found):
-            H[self._items(rank)] = swept.rows
+        self._held = Held(H.shape, [(self._items(k), swept.rows) for k, swept in enumerate(found)])
+        self._held.copy_to(H)
         sums.load({**sums.state(), **found[0].sums})
-        assert self._held is not None
-        self._held[:] = H
         self._sums = {name: np.array(array) for name, array in sums.state().items()}
         self._last = sums
         return found[0].found, found[0].refused
@@ -190,7 +214,7 @@ class Crew(Roster):
         where: Array | None = None
         places: list[Any] = [self._items(rank) for rank in range(self.size)]
         if held is not None and held.shape == H.shape:
-            where = _differing_rows(held, H)
+            where = held.differing_rows(H)
             places = np.array_split(where, self.size)  # any member may tell the others
         known = {} if held is None else self._sums
         news = {
@@ -204,7 +228,7 @@ class Crew(Roster):
         self._held = None
         args = [(H[some], None if where is None else some, news) for some in places]
         self._call("hold", args)
-        self._held = H.copy()
+        self._held = Held(H.shape, [(slice(0, len(H)), packed(H))])
         self._sums = {**known, **{name: np.array(array) for name, array in news.items()}}
 
     def _forget(self) -> None:
@@ -282,15 +306,6 @@ class Crew(Roster):
                 self.receipts[t] = receipt
                 if self.problem.m:
                     self.diagonal[self.problem.tiles[t]] = receipt.squares
-
-
-def _differing_rows(A: Array, B: Array) -> Array:
-    """Return the numbers of the rows that differ."""
-    found = [np.empty(0, np.intp)]
-    for b in blocks(len(A), ROWS):
-        if not np.array_equal(A[b], B[b]):
-            found.append(b.start + np.flatnonzero((A[b] != B[b]).any(axis=1)))
-    return np.concatenate(found)
 
 
 def _dealt(holders: list[str | None], load: Array, addresses: list[str]) -> list[str | None]:

@@ -9,6 +9,7 @@ from scipy import sparse
 import odsymnmf
 from odsymnmf.arrays import Array
 from odsymnmf.distributed.documents import DocumentsPart
+from odsymnmf.distributed.packing import Packed, packed
 from odsymnmf.distributed.parts import (
     Piece,
     Problem,
@@ -52,7 +53,7 @@ class Swept(NamedTuple):
 
     found: Pass
     refused: int
-    rows: Array
+    rows: Packed
     sums: dict[str, Array] | None
 
 
@@ -101,9 +102,13 @@ class Member:
         """Return which tiles, and which ranges of words, are here."""
         return list(self.pieces), self.ranges
 
-    async def take(self, epoch: int, count: int) -> Any:
-        """Give another member what was posted for it."""
-        return await self.post.take(epoch, count)
+    async def give(self, epoch: int, count: int, rank: int, parcel: Any) -> None:
+        """Take what another member sends."""
+        await self.post.give(epoch, count, rank, parcel)
+
+    async def again(self, epoch: int, count: int) -> tuple[Any, ...]:
+        """Return what was sent to another member, if it was."""
+        return await self.post.again(epoch, count)
 
     # One after the other
 
@@ -198,14 +203,14 @@ class Member:
         before = self.rounds.refused
         found = self.rounds(self.H, self.sums)
         sums = self.sums.state() if self.rank == 0 else None
-        return Swept(found, self.rounds.refused - before, self.H[self.place], sums)
+        return Swept(found, self.rounds.refused - before, packed(self.H[self.place]), sums)
 
     def _guarded(self, work: Callable[[], Any]) -> Any:
         """Do some work with the others; whatever ends it here, they are not to wait for it."""
         try:
             return work()
         except BaseException:
-            self.post.stop()
+            self.post.give_up()
             raise
 
     def product(self, rows: Array, whole: bool) -> Array:

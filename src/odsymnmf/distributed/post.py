@@ -1,28 +1,41 @@
-"""How members of a fit tell each other things: each asks all others for what they have posted.
+"""How members of a fit tell each other things: each sends all others what it has, unasked.
 
 A member is an actor of Dask: an object that stays on its worker. Its slow methods run in a thread
-of their own, one after the other; those that are coroutines run beside them, so that a member
-answers the others while it computes. Workers talk to each other directly.
+of their own, one after the other; those that are coroutines run beside them, so that parcels arrive
+while a member computes, and who comes last to an exchange waits for nobody. Workers talk to each
+other directly.
 """
 
 import asyncio
+import threading
+from collections import defaultdict
+from functools import partial
 from typing import Any
 
 # What ends a call when the worker at its other end is gone; CommClosedError is an OSError.
 GONE = (OSError, asyncio.TimeoutError, EOFError)
+# Seconds after which a member asks for what it is waiting for.
+LONG = 5.0
 
 
 class LostError(Exception):
     """A worker has gone, or another member has given up on the sweep."""
 
 
-async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
-    """Call a method of the member ``key`` on the worker that ``rpc`` reaches."""
+async def call(rpc: Any, key: str, method: str, *args: Any, reply: bool = True) -> Any:
+    """Call a method of the member ``key`` on the worker that ``rpc`` reaches.
+
+    Without a reply nobody hears how it ended: it need not even have reached the worker.
+    """
     from distributed.protocol import to_serialize
 
     try:
         found = await rpc.actor_execute(
-            actor=key, function=method, args=[to_serialize(arg) for arg in args], kwargs={}
+            actor=key,
+            function=method,
+            args=[arg if type(arg) is int else to_serialize(arg) for arg in args],
+            kwargs={},
+            reply=reply,
         )
     except GONE as error:
         raise LostError(str(error)) from error
@@ -30,104 +43,120 @@ async def call(rpc: Any, key: str, method: str, *args: Any) -> Any:
         if error.args != (key,):
             raise
         raise LostError("the worker has been restarted") from error
+    if not reply:
+        return None
     if found["status"] == "OK":
         return found["result"]
     raise found["exception"]
 
 
-def _noticed(future: Any) -> None:
-    """Take notice of how something ended that nobody waits for any more."""
-    if not future.cancelled():
-        future.exception()
-
-
 class Post:
-    """The post of one member: what it has for the others, until all of them have taken it.
+    """The post of one member: what the others have sent, until it is asked for.
 
-    All that it holds belongs to the event loop of the worker, so that nothing needs a lock.
+    Parcels come in the event loop of the worker, and are waited for in the member's thread. Nobody
+    says that one has come; who waits for long asks for it, should a connection have been lost. An
+    exchange has ended for everybody when the next one has: arrays that were sent in it may then be
+    written to.
     """
 
     def __init__(self, worker: Any):
         self._worker = worker
         self._peers: list[tuple[str, str]] = []
-        self._rank, self._epoch, self._count = 0, 0, 0
-        # Posted: what it is, and how many are still to take it.
-        self._posted: dict[tuple[int, int], tuple[Any, int]] = {}
-        self._news, self._given_up = asyncio.Event(), asyncio.Event()
+        self._rank = 0
+        # The epoch, and the number of the exchange within it.
+        self._now = (0, 0)
+        # By exchange: what was sent, and what has come, by rank.
+        self._sent: dict[tuple[int, int], Any] = {}
+        self._come: dict[tuple[int, int], dict[int, Any]] = defaultdict(dict)
+        self._calls: set[Any] = set()
+        self._given_up = False
+        self._news = threading.Condition()
 
     def begin(self, epoch: int, rank: int, peers: list[tuple[str, str]]) -> None:
-        """Begin anew among these members, each an address and a key; forget all that was posted.
+        """Begin anew among these members, each an address and a key; forget what was before.
 
         Called from the member's thread: what was under way there has ended.
         """
-        loop = self._worker.loop.asyncio_loop
-        asyncio.run_coroutine_threadsafe(self._begin(epoch, rank, peers), loop).result()
+        with self._news:
+            self._now, self._rank, self._peers = (epoch, 0), rank, peers
+            self._given_up = False
+            self._forget()
 
-    async def _begin(self, epoch: int, rank: int, peers: list[tuple[str, str]]) -> None:
-        self._epoch, self._rank, self._peers, self._count = epoch, rank, peers, 0
-        self._posted, self._given_up = {}, asyncio.Event()
-        self._wake()
-
-    def stop(self) -> None:
-        """Let the loop `give_up`; called from the member's thread."""
-        self._worker.loop.asyncio_loop.call_soon_threadsafe(self.give_up)
+    def _forget(self) -> None:
+        """Forget what came before this exchange, and what was sent before the last one."""
+        epoch, count = self._now
+        for parcels, first in ((self._come, self._now), (self._sent, (epoch, count - 1))):
+            for key in [key for key in parcels if key < first]:
+                del parcels[key]
 
     def give_up(self) -> None:
-        """Give up what is under way: who waits for news, here or there, hears of it."""
-        self._given_up.set()
-        self._wake()
+        """Give up what is under way: who waits for news hears of it."""
+        with self._news:
+            self._given_up = True
+            self._news.notify_all()
 
     def check(self) -> None:
         """Raise LostError if what is under way has been given up."""
-        if self._given_up.is_set():
+        if self._given_up:
             raise LostError("given up")
 
     def exchange(self, parcel: Any) -> list[Any]:
         """Give all others a parcel, and return theirs, by rank; called from the member's thread."""
         self.check()
-        if len(self._peers) < 2:
+        now, size = self._now, len(self._peers)
+        if size < 2:
             return [parcel]
-        key = (self._epoch, self._count)
-        self._count += 1
-        loop = self._worker.loop.asyncio_loop
-        return asyncio.run_coroutine_threadsafe(self._exchange(key, parcel), loop).result()
+        with self._news:
+            self._sent[now] = self._come[now][self._rank] = parcel
+            come = self._come[now]
+        self._begin_calls(now, set(range(size)) - {self._rank}, self._send)
+        with self._news:
+            while not self._news.wait_for(lambda: self._given_up or len(come) == size, LONG):
+                self._begin_calls(now, set(range(size)) - set(come), self._ask)
+            self.check()
+            self._now = now[0], now[1] + 1
+            self._forget()
+        return [come[rank] for rank in range(size)]
 
-    async def _exchange(self, key: tuple[int, int], parcel: Any) -> list[Any]:
-        given_up: Any = asyncio.ensure_future(self._given_up.wait())
-        self._posted[key] = parcel, len(self._peers) - 1
-        self._wake()
-        ranks = range(len(self._peers))
-        asked = asyncio.gather(*(self._ask(rank, key, parcel) for rank in ranks))
-        asked.add_done_callback(_noticed)
+    async def give(self, epoch: int, count: int, rank: int, parcel: Any) -> None:
+        """Take what another member sends, unless it has come already."""
+        with self._news:
+            if (epoch, count) >= self._now:
+                self._come[epoch, count][rank] = parcel
+                self._news.notify_all()
+
+    async def again(self, epoch: int, count: int) -> tuple[Any, ...]:
+        """Return what was sent; nothing if this member has not come so far."""
+        with self._news:
+            key = (epoch, count)
+            return (self._sent[key],) if key in self._sent else ()
+
+    def _begin_calls(self, now: tuple[int, int], ranks: set[int], method: Any) -> None:
+        """Let calls to other members begin in the event loop."""
+        peers, loop = self._peers, self._worker.loop.asyncio_loop
+
+        def begin() -> None:
+            for rank in ranks:
+                # The loop itself does not keep them from being collected.
+                task = asyncio.ensure_future(self._reach(now, rank, method, *peers[rank]))
+                self._calls.add(task)
+                task.add_done_callback(self._calls.discard)
+
+        loop.call_soon_threadsafe(begin)
+
+    async def _reach(
+        self, now: tuple[int, int], rank: int, method: Any, address: str, name: str
+    ) -> None:
+        """Call another member; if that fails, nobody is to wait for it."""
         try:
-            await asyncio.wait({asked, given_up}, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done():
-                raise LostError("given up")
-            return list(asked.result())
-        finally:
-            asked.cancel()
-            given_up.cancel()
+            await method(now, rank, partial(call, self._worker.rpc(address), name))
+        except Exception:
+            if now[0] == self._now[0]:
+                self.give_up()
 
-    async def _ask(self, rank: int, key: tuple[int, int], own: Any) -> Any:
-        if rank == self._rank:
-            return own
-        address, name = self._peers[rank]
-        return await call(self._worker.rpc(address), name, "take", *key)
+    async def _send(self, now: tuple[int, int], rank: int, member: Any) -> None:
+        await member("give", *now, self._rank, self._sent[now], reply=False)
 
-    async def take(self, epoch: int, count: int) -> Any:
-        """Answer another member, as soon as this one has come so far."""
-        key = epoch, count
-        while key not in self._posted:
-            if self._epoch > epoch or (self._epoch == epoch and self._given_up.is_set()):
-                raise LostError("given up")
-            await self._news.wait()
-        parcel, left = self._posted[key]
-        if left > 1:
-            self._posted[key] = parcel, left - 1
-        else:
-            del self._posted[key]
-        return parcel
-
-    def _wake(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+    async def _ask(self, now: tuple[int, int], rank: int, member: Any) -> None:
+        for parcel in await member("again", *now):
+            await self.give(*now, rank, parcel)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array
+from odsymnmf.distributed.packing import Packed, Unpacking, packed, room_for, together
 from odsymnmf.distributed.post import Post
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.protocol import Change, Proposal
@@ -53,6 +54,7 @@ class SharedRounds(Rounds):
         self.post, self.owners, self.rank = post, owners, rank
         self._tiles, self._allowed = tiles, allowed
         self._ranks = {tile.start: int(owner) for tile, owner in zip(tiles, owners, strict=True)}
+        self._rooms: dict[int, Packed] = {}
 
     def _is_mine(self, tile: slice) -> bool:
         return self._ranks[tile.start] == self.rank
@@ -68,16 +70,45 @@ class SharedRounds(Rounds):
     def _proposals(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Proposal]:
         """Solve the rows of the own tiles; learn of all others."""
         mine = [tile for tile in tiles if self._is_mine(tile)]
-        found = self._all([partial(self._propose, moves, sums, tile) for tile in mine])
-        parcels = self.post.exchange(_packed(moves, mine, found))
-        proposals: dict[int, Proposal] = {}
-        for rank, parcel in enumerate(parcels):
-            some = [tile for tile in tiles if self._ranks[tile.start] == rank]
+        found = self._all([partial(self._solve, moves, sums, tile) for tile in mine])
+        proposals = {tile.start: proposal for tile, (proposal, _) in zip(mine, found, strict=True)}
+        for rank, parcel in enumerate(self.post.exchange(self._parcel(moves, mine, found))):
             if rank != self.rank:
+                some = [tile for tile in tiles if self._ranks[tile.start] == rank]
                 _put_moved(moves, some, *parcel[:2])
-            unpacked = _unpacked(*parcel[2:])
-            proposals |= {t.start: p for t, p in zip(some, unpacked, strict=True)}
+                for tile, proposal in zip(some, _proposals_of(*parcel[2:]), strict=True):
+                    proposals[tile.start] = proposal
+        first = proposals[tiles[0].start]  # all others are added to it
+        proposals[tiles[0].start] = first._replace(change=_copy(first.change))
         return [proposals[tile.start] for tile in tiles]
+
+    def _solve(self, moves: Moves, sums: Any, tile: slice) -> tuple[Proposal, Packed]:
+        """Solve the rows of a tile, and pack those that moved while they are at hand."""
+        proposal, places = self._propose(moves, sums, tile), moves.round.places(tile)
+        New, moved = moves.New[places], moves.moved[places]
+        return proposal, packed(New if moved.all() else New[moved], self._room_for(New, tile.start))
+
+    def _parcel(self, moves: Moves, tiles: list[slice], found: list[Any]) -> tuple[Any, ...]:
+        """Return a few arrays in place of what was found for some tiles."""
+        r, proposals = moves.H.shape[1], [proposal for proposal, _ in found]
+        moved = [moves.moved[moves.round.places(tile)] for tile in tiles]
+        values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
+        W = [p.change.W for p in proposals if p.change.W is not None]
+        D = [p.change.D for p in proposals if p.change.D is not None]
+        return (
+            np.concatenate([np.empty(0, bool), *moved]),
+            together([rows for _, rows in found], self._room_for(moves.New, -1)),
+            values,
+            np.array(W).reshape(-1, r),
+            np.array(D).reshape(-1, r, r),
+        )
+
+    def _room_for(self, rows: Array, name: int) -> Packed:
+        """Return the room of that name, for these rows packed: the same in every round."""
+        room = self._rooms.get(name)
+        if room is None or len(room.values) <= rows.size:
+            self._rooms[name] = room = room_for(rows.size, rows.dtype, len(self._tiles))
+        return room
 
     def _meetings(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Array]:
         """Add up the own pieces of the listed pairs; learn of all others."""
@@ -110,48 +141,34 @@ def _shared_products(sums: Any) -> Any:
     return sums.shared()
 
 
-def _packed(moves: Moves, tiles: list[slice], proposals: list[Proposal]) -> tuple[Any, ...]:
-    """Return a few arrays in place of the proposals of some tiles, with the rows that moved.
-
-    Where all have moved, the rows are a view: nobody goes on to the next round, which will use
-    their room, before everybody has them.
-    """
-    places, r = [moves.round.places(tile) for tile in tiles], moves.H.shape[1]
-    moved = np.concatenate([np.empty(0, bool), *(moves.moved[p] for p in places)])
-    if len(moved) and moved.all() and len(moved) == places[-1].stop - places[0].start:
-        New = moves.New[places[0].start : places[-1].stop]
-    else:
-        rows = [moves.New[p][moves.moved[p]] for p in places]
-        New = np.concatenate([np.empty((0, r), moves.H.dtype), *rows])
-    values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
-    W = [p.change.W for p in proposals if p.change.W is not None]
-    D = [p.change.D for p in proposals if p.change.D is not None]
-    return moved, New, values, np.array(W).reshape(-1, r), np.array(D).reshape(-1, r, r)
+def _copy(change: Change) -> Change:
+    return Change(*(None if sums is None else sums.copy() for sums in change))
 
 
-def _unpacked(values: Array, W: Array, D: Array) -> list[Proposal]:
-    """Return the proposals again; the sums are copies, as they are added up in place."""
+def _proposals_of(values: Array, W: Array, D: Array) -> list[Proposal]:
+    """Return the proposals of another member again."""
     return [
         Proposal(
-            np.array(value[:2]),
+            value[:2],
             float(value[2]),
-            Change(W[k].copy() if len(W) else None, D[k].copy() if len(D) else None),
+            Change(W[k] if len(W) else None, D[k] if len(D) else None),
         )
         for k, value in enumerate(values)
     ]
 
 
-def _put_moved(moves: Moves, tiles: list[slice], moved: Array, New: Array) -> None:
+def _put_moved(moves: Moves, tiles: list[slice], moved: Array, rows: Packed) -> None:
     """Put the rows of another member's tiles among the new ones."""
-    done = used = 0
+    done, unpacking = 0, Unpacking(rows)
     for tile in tiles:
         places, where = moves.round.places(tile), moves.round.where(tile)
-        here = moved[done : done + places.stop - places.start]
-        count = int(np.count_nonzero(here))
-        if count == len(here):
-            moves.New[places] = New[used : used + count]
+        New, here = moves.New[places], moved[done : done + places.stop - places.start]
+        if here.all():
+            unpacking.into(New)
         else:
-            moves.New[places] = moves.H[where]
-            moves.New[places][here] = New[used : used + count]
+            some = np.empty((np.count_nonzero(here), New.shape[1]), New.dtype)
+            unpacking.into(some)
+            New[:] = moves.H[where]
+            New[here] = some
         moves.moved[places] = here
-        done, used = done + len(here), used + count
+        done += len(here)
