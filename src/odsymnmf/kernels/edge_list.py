@@ -22,8 +22,8 @@ NUMBER = np.uint64(2**32 - 1)
 # Names that are cut before any is looked up, so that memory is asked for in time.
 BATCH = 64
 LONGEST = 1000
-# 10^19 fits into 64 bits, and 5^22 into the 53 of a float.
-DIGITS, POWER = 19, 22
+# 10^19 fits into 64 bits, four times 5^26 into 63, and 5^22 into the 53 of a float.
+DIGITS, POWER, EXACT = 19, 26, 22
 FIVES = np.array([5**k for k in range(POWER + 1)], dtype=np.int64)
 TENS = np.array([10.0**k for k in range(POWER + 1)])
 
@@ -152,8 +152,9 @@ def no_fields():
 def read_weight(text, k):
     """Return the number that begins at k, to the last bit, and where it ends; -1 if it may not be.
 
-    The digits make an integer m, to be divided by 10^p. The float nearest to it is M 2^e, found
-    within one M, and m 2^(-e - p) - M 5^p, which wraps around to a small number, tells which.
+    The digits make an integer m, to be divided by 10^p. The float nearest to it is M 2^e. Division
+    finds it but for one or two units of M, which m 2^(-e - p) - M 5^p tells: it wraps around to a
+    small number. As 5^p is odd, there are no ties.
     """
     sign = 1.0
     if text[k] == MINUS:
@@ -181,18 +182,20 @@ def read_weight(text, k):
         is_plain &= k > first
         p += exponent if is_small else -exponent
     value = float(m)
-    is_plain &= digits <= DIGITS and -POWER <= p <= POWER
-    if is_plain and m <= np.uint64(2**53):
+    is_plain &= digits <= DIGITS and -EXACT <= p <= POWER
+    if is_plain and m <= np.uint64(2**53) and p <= EXACT:
         value = value / TENS[p] if p >= 0 else value * TENS[-p]
     elif is_plain and p >= 0:
         fraction, e = math.frexp(value / TENS[p])
         M, shift = np.int64(math.ldexp(fraction, 53)), 53 - e - p
         if 0 <= shift < 64:
             gap = np.int64((m << np.uint64(shift)) - np.uint64(M) * np.uint64(FIVES[p]))
-            if 2 * gap > FIVES[p]:  # 5^p is odd: no tie
+            while 2 * gap > FIVES[p]:
                 M += 1
-            elif 2 * gap < -FIVES[p]:
+                gap -= FIVES[p]
+            while 2 * gap < -FIVES[p]:
                 M -= 1
+                gap += FIVES[p]
             is_plain = 2**52 < M < 2**53
             value = math.ldexp(float(M), e - 53)
         else:
