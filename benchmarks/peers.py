@@ -181,7 +181,7 @@ def cases() -> Iterator[tuple[str, Any, int]]:
 
 
 def compare(A: Any, r: int, given: list[Any], share: tuple[float, ...]) -> Iterator[list[str]]:
-    """Yield a row per system: its time to each share of the best explained energy, relative to ours.
+    """Yield a row per system: its time to each share of the best explained energy, over ours.
 
     Of several starts the median counts, and from how many the last share was reached.
     """
