@@ -181,7 +181,7 @@ def cases() -> Iterator[tuple[str, Any, int]]:
 
 
 def compare(A: Any, r: int, given: list[Any], share: tuple[float, ...]) -> Iterator[list[str]]:
-    """Yield a row per system: its time to each share of the best explained energy, by ours.
+    """Yield a row per system: its time to each share of the best explained energy, over ours.
 
     Of several starts the median counts, and from how many the last share was reached.
     """
@@ -251,7 +251,7 @@ def clusters() -> Iterator[list[str]]:
 def main(data: Path | None) -> None:
     warnings.simplefilter("ignore")
     share = (0.99, 0.999)
-    header = ["system", "time to 99 %, by ours", "to 99.9 %, by ours", "starts that reached it"]
+    header = ["system", "time to 99 % / ours", "to 99.9 % / ours", "starts that reached it"]
     for name, A, r in cases():
         loss, rng = make_loss("l2", as_similarity(A), np.inf), np.random.default_rng(0)
         kinds = {
@@ -266,6 +266,6 @@ def main(data: Path | None) -> None:
         table(f"Each from its own best start: {name}", header, compare(A, r, [None], share))
     table(
         "Clusters of the sparse graph",
-        ["system", "time, by ours", "NMI with the planted groups"],
+        ["system", "time / ours", "NMI with the planted groups"],
         clusters(),
     )

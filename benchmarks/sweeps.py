@@ -199,4 +199,4 @@ def main(data: Path | None) -> None:
         yield from dense_start()
         yield from growth()
 
-    table("The price of a sweep", ["case", "goal", "measured"], rows())
+    table("The cost of a sweep", ["case", "goal", "measured"], rows())

@@ -315,3 +315,23 @@ def test_top_features_of_an_empty_cluster_are_none():
 def test_top_features_refuse(X, names, problem):
     with pytest.raises(ValueError, match=problem):
         memberships.top_features([[1], [1]], X, names)
+
+
+@pytest.mark.parametrize(
+    ("edges", "remedy"),
+    [
+        ([("ann", "bob"), ("bob", "cleo")], "add_edges_from"),
+        ([["ann", "bob", 2], ["bob", "cleo", 1]], "add_weighted_edges_from"),
+        (pd.DataFrame({"Source": ["a", "b"], "Target": ["b", "c"], "w": [1, 2]}), "'Target'"),
+        (pd.DataFrame({"from": [0, 1, 2], "to": [1, 2, 3]}), "from_pandas_edgelist"),
+    ],
+)
+def test_a_list_of_edges_is_no_similarity(edges, remedy):
+    with pytest.raises(ValueError, match=f"list of edges.*networkx.*{remedy}"):
+        od.ODSymNMF(2).fit(edges)
+
+
+def test_a_frame_of_items_called_source_and_target_is_one():
+    names = ["source", "target"]
+    A = pd.DataFrame([[0, 1], [1, 0]], index=names, columns=names)
+    assert inputs.similarities(A).names == names

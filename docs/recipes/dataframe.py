@@ -26,7 +26,7 @@ import odsymnmf as od
 
 table = load_breast_cancer(as_frame=True)
 similarity = table.data.corr().abs()
-similarity.iloc[:4, :4].round(2)
+print(similarity.iloc[:4, :4].round(2).to_string())
 
 # %%
 # The fit
@@ -37,13 +37,13 @@ model = od.ODSymNMF(6, random_state=0).fit(similarity)
 
 H = model.membership_frame()
 labels = model.labels_series()
-pd.options.display.max_colwidth = 100
-pd.DataFrame(
+clusters = pd.DataFrame(
     {
         "columns": labels.value_counts().sort_index(),
         "strongest": [", ".join(H[column].nlargest(3).index) for column in H],
     }
 )
+print(clusters.to_string())
 
 # %%
 # The picture
@@ -73,14 +73,12 @@ def accuracy(columns):
 
 
 every = list(table.data)
-pd.Series(
-    {
-        "all 30": accuracy(every),
-        "one of each cluster": accuracy(keep),
-        "the first six": accuracy(every[:6]),
-    },
-    name="accuracy",
-).round(3).to_frame()
+scores = {
+    "all 30": accuracy(every),
+    "one of each cluster": accuracy(keep),
+    "the first six": accuracy(every[:6]),
+}
+print(pd.Series(scores, name="accuracy").round(3).to_frame().to_string())
 
 # %%
 # One measurement of each cluster keeps most of what thirty tell, and is better than as many

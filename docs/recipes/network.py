@@ -32,12 +32,13 @@ print(f"{len(G)} characters, {G.number_of_edges()} pairs that share a chapter")
 model = od.ODSymNMF(6, random_state=0).fit(G)
 
 groups = model.overlapping_sets()  # of names, the strongest member first
-pd.DataFrame(
+members = pd.DataFrame(
     {
         "members": [len(names) for names in groups],
         "strongest": [", ".join(names[:4]) for names in groups],
     }
-).rename_axis("group")
+)
+print(members.rename_axis("group").to_string())
 
 # %%
 # The picture
@@ -63,7 +64,7 @@ between = pd.DataFrame(
     index=list(G),
 )
 between = between.sort_values(["groups", "links"], ascending=False).head(8)
-between
+print(between.to_string())
 
 # %%
 # Before acting on this, ask why. These are the partners that hold the first of them in its own

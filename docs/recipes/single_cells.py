@@ -32,7 +32,7 @@ print(f"{adata.n_obs} cells, {adata.n_vars} genes")
 
 od.scanpy.cluster(adata)
 
-pd.crosstab(adata.obs["bulk_labels"], adata.obs["odsymnmf"])
+print(pd.crosstab(adata.obs["bulk_labels"], adata.obs["odsymnmf"]).to_string())
 
 # %%
 # The picture
@@ -51,7 +51,8 @@ figure = sc.pl.umap(adata, color=["odsymnmf", "share"], return_fig=True)
 
 clear = adata[adata.obs["share"] >= 2 / 3].copy()
 cells = adata.obs["odsymnmf"].value_counts().sort_index()
-pd.DataFrame({"cells": cells, "set aside": cells - clear.obs["odsymnmf"].value_counts()})
+aside = cells - clear.obs["odsymnmf"].value_counts()
+print(pd.DataFrame({"cells": cells, "set aside": aside}).to_string())
 
 # %%
 sc.tl.rank_genes_groups(clear, "odsymnmf", method="t-test")
@@ -62,8 +63,7 @@ for cluster in clear.obs["odsymnmf"].cat.categories:
         "mostly": clear.obs.loc[own, "bulk_labels"].mode()[0],
         "marker genes": ", ".join(sc.get.rank_genes_groups_df(clear, cluster)["names"].head(5)),
     }
-pd.options.display.max_colwidth = 100
-pd.DataFrame(found).T
+print(pd.DataFrame(found).T.to_string())
 
 # %%
 # What to do next: name the clusters by their markers, leave the unclear cells out of every

@@ -56,13 +56,13 @@ print(model.choice_)
 # The topics: the words that are frequent in the texts of a cluster, and rarer in the others.
 
 topics = od.memberships.top_features(H, X, words, n_top=7)
-pd.options.display.max_colwidth = 100
-pd.DataFrame(
+listed = pd.DataFrame(
     {
         "texts": [(model.labels_ == topic).sum() for topic in range(len(topics))],
         "words": [", ".join(word for word, _ in top) for top in topics],
     }
-).rename_axis("topic")
+)
+print(listed.rename_axis("topic").to_string())
 
 # %%
 # The picture
@@ -77,7 +77,8 @@ ax = od.plots.plot_matrix(model.similarity_, H)
 
 scores = od.metrics.scores(model.labels_, homes)
 print({name: round(score, 2) for name, score in scores.items()})
-pd.crosstab(pd.Series(homes, name="subpackage"), pd.Series(model.labels_, name="topic"))
+counts = pd.crosstab(pd.Series(homes, name="subpackage"), pd.Series(model.labels_, name="topic"))
+print(counts.to_string())
 
 # %%
 # The decision
@@ -86,13 +87,14 @@ pd.crosstab(pd.Series(homes, name="subpackage"), pd.Series(model.labels_, name="
 
 strength = pd.DataFrame(od.memberships.strength(H), index=names)
 both = strength.max(axis=1).nsmallest(8).index
-pd.DataFrame(
+shared = pd.DataFrame(
     {
         "topics": [str(sorted(strength.loc[name].nlargest(2).index)) for name in both],
         "shares": [", ".join(f"{x:.2f}" for x in strength.loc[name].nlargest(2)) for name in both],
     },
     index=both,
 )
+print(shared.to_string())
 
 # %%
 # And a new text is filed under the topic of its largest membership, without another fit:

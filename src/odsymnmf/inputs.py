@@ -15,6 +15,10 @@ from odsymnmf.arrays import Array
 __all__ = ["Named", "similarities"]
 
 
+# What the columns of an edge list are called.
+ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("u", "v"))
+
+
 class Named(NamedTuple):
     """Similarities of n items, and what the items are called: None if they have no names."""
 
@@ -69,6 +73,7 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
             "A.compute()."
         )
+    _refuse_edges(A)
     if is_frame(A):
         return Named(_frame_values(A), _frame_names(A))
     if is_networkx(A):
@@ -130,6 +135,27 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
             "for example with weights.loc[A.index, A.index]."
         )
     return matrix
+
+
+def _refuse_edges(A: Any) -> None:
+    """Refuse a list of edges, and a DataFrame that is one."""
+    remedy = ""
+    if is_frame(A):
+        names = {str(name).lower(): name for name in A.columns}
+        ends = next(([names[a], names[b]] for a, b in ENDS if {a, b} <= {*names}), None)
+        if ends and A.shape[0] != A.shape[1]:
+            remedy = f"networkx.from_pandas_edgelist(df, {ends[0]!r}, {ends[1]!r}, edge_attr=True)"
+    elif isinstance(A, list | tuple) and A and all(_is_edge(row) for row in A):
+        is_weighted = len(A[0]) == 3
+        remedy = "G = networkx.Graph(); G.add_" + ("weighted_" * is_weighted) + "edges_from(edges)"
+    if remedy:
+        raise ValueError(f"this is a list of edges, not similarities; make it a graph: {remedy}.")
+
+
+def _is_edge(row: Any) -> bool:
+    """Tell whether this is two names, or two names and a weight."""
+    is_pair = isinstance(row, list | tuple) and len(row) in (2, 3)
+    return is_pair and all(isinstance(end, str) for end in row[:2])
 
 
 # --- pandas ----------------------------------------------------------------------------------

@@ -157,6 +157,8 @@ def test_errors():
         overlapping_sets(H, 1.5)
     with pytest.raises(ValueError, match="A is of 2 items, but H has 3 rows"):
         supporting_pairs(H, np.eye(2), 0, 0)
+    with pytest.raises(ValueError, match=r"item must be .* got 'Ann'.*\.index\('Ann'\)"):
+        supporting_pairs(H, np.eye(3), "Ann", 0)
     with pytest.raises(ValueError, match="loss='l3' is not known"):
         supporting_pairs(H, np.eye(3), 0, 0, loss="l3")
     with pytest.raises(ValueError, match="item=3 does not exist; H has 3"):

@@ -268,6 +268,19 @@ def test_names_do_not_break_on_a_phone(visit, report, width):
     assert names.evaluate_all(broken) == []
 
 
+@pytest.mark.parametrize("width", [320, 390])
+def test_no_line_begins_with_a_comma(visit, report, width):
+    names = visit(report, width=width).locator(".who .name, .plain .name")
+    assert names.count() > 20
+    apart = """all => all.filter((name) => name.textContent.endsWith(",")).filter((name) => {
+        const range = document.createRange();
+        range.selectNodeContents(name.lastChild);
+        const [comma, whole] = [range.getBoundingClientRect(), name.getBoundingClientRect()];
+        return comma.left <= whole.left || comma.bottom > whole.bottom + 1;
+    }).map((name) => name.textContent)"""
+    assert names.evaluate_all(apart) == []
+
+
 def test_how_many_and_words_fit_on_a_phone(visit):
     A, H = two_cliques()
     choice = Choice(range(2, 40), np.linspace(1, 0.1, 38), 7, "The error " + "is small " * 50)

@@ -169,7 +169,8 @@ def test_how_many_words_and_settings_are_shown_if_given():
     assert "the &lt;error&gt; is smallest" in html
     assert "<title>2 clusters: 0.5</title>" in html
     assert "<title>3 clusters" not in html
-    assert "<bdi>ship</bdi>, <bdi>&lt;/td&gt;&lt;b&gt;sail</bdi>" in html
+    assert "<bdi>ship</bdi>,</span>" in html
+    assert '<span class="name"><bdi>&lt;/td&gt;&lt;b&gt;sail</bdi></span>' in html
     assert "degree (a sparse graph)" in html
     plain = make(A, H)
     for word in ("Why 2", ">Top words<", "Decided from the input"):
@@ -218,7 +219,7 @@ def test_overlap_names_who_is_shared():
     A, H = two_cliques()
     html = make(A, H, ["bridge", *"bcdef"])
     section = html[html.index("Largest overlaps") :]
-    assert "1 shared member: <bdi>bridge</bdi></span>" in section
+    assert '1 shared member: <span class="name"><bdi>bridge</bdi></span></span>' in section
     assert "do not overlap" in make(np.eye(4), np.eye(4, 2))
 
 
@@ -229,7 +230,7 @@ def test_one_shared_member_is_an_overlap_however_small_the_cosine():
     html = make(H @ H.T, H)
     assert 'title="clusters 0 and 1: 1 shared member, cosine 0.00"' in html
     assert "do not overlap" not in html
-    assert "cosine 0.00, 1 shared member: <bdi>7</bdi>" in html
+    assert 'cosine 0.00, 1 shared member: <span class="name"><bdi>7</bdi>' in html
 
 
 def test_faint_overlaps_of_many_clusters_look_faint():

@@ -20,7 +20,7 @@ def counted(title: str, verbose: int) -> Iterator[Callable[[str], None]]:
             raise ImportError(
                 'verbose shows a progress bar of tqdm: pip install "odsymnmf[progress]"; or 0'
             ) from error
-        with tqdm(desc=title, unit="fit") as bar:
+        with tqdm(desc=title, unit=" fits") as bar:
 
             def move(name: str) -> None:
                 bar.set_postfix_str(name, refresh=False)

@@ -279,8 +279,8 @@ class Search:
         if length < graphs.of_links(self.links, np.zeros(self.fits.raw.n)):
             return ""
         return (
-            "; one cluster would describe them just as briefly, so this number is uncertain: the "
-            "graph is small, or its groups are weak"
+            "; the evidence for it is weak, because the graph is small or its groups are not well "
+            "separated"
         )
 
     def _fit(self, tried: list[int]) -> None:

@@ -132,7 +132,7 @@ INTERRUPTED = 130
     type=int,
     callback=jobs,
     show_default="one thread",
-    help="Number of threads, -1 for all cores; the result does not depend on it.",
+    help="Number of threads, -1 for all cores; every number gives the same result.",
 )
 @click.option(
     "--scheduler",
@@ -191,7 +191,7 @@ def cluster(
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, parquet, GraphML,
-    GEXF, GML, Pajek or CLUTO; with --text, it holds texts. Written are tables (labels.csv,
+    GEXF, GML, Pajek or CLUTO; with --text, it holds texts. Output: tables (labels.csv,
     membership.csv; for texts also topics.csv with the top words), run.json, model.odsym for
     odsymnmf predict and report.html, to be opened in a browser.
 

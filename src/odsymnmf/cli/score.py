@@ -20,8 +20,8 @@ def score(labels: str, truth: str, covers: bool) -> None:
     matching of clusters with groups; NMI and ARI are those of scikit-learn.
 
     With --covers, LABELS is a run, or like TRUTH a file with the names of one cluster per line;
-    a name may be on several. Printed are the overlapping NMI, the mean best-match F1 and the omega
-    index.
+    a name may be on several. The output is the overlapping NMI, the mean best-match F1 and the
+    omega index.
     """
     from odsymnmf.io import InputError, read_labels
 

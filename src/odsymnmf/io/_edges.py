@@ -1,6 +1,7 @@
 """Edge lists: two names on each line, with or without a weight."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.io._graph import UNWEIGHTED, directed, from_list
 from odsymnmf.io._header import direction, edge_columns, has_ends, left_out
 from odsymnmf.io._items import Items, Remedy, bad, number, quoted
-from odsymnmf.io._sheet import DoubtError, Sheet
+from odsymnmf.io._sheet import DoubtError, Sheet, import_pandas
 from odsymnmf.io._symmetry import finite_features
 
 # What stands above the first column of item, feature and value, and never above that of a graph.
@@ -50,7 +51,7 @@ def _read(sheet: Sheet, features: bool, symmetrize: str | None, is_sure: bool) -
     def line(a: int, b: int) -> int:
         return found.line_of(sheet, int(np.flatnonzero((found.i == a) & (found.j == b))[0]))
 
-    edges = (found.i, found.j, np.ones(len(found.i)) if found.values is None else found.values)
+    edges = (found.i, found.j, found.values)
     matrix, more = from_list(
         sheet.path, edges, found.names, symmetrize, line, is_directed=kind == "directed"
     )
@@ -82,7 +83,7 @@ def entries(sheet: Sheet) -> Entries:
     else:
         (i, j), values = columns.ids
         _refuse_negative(sheet, i, j, columns.first)
-        i, j, names = compact(i, j)
+        i, j, names = compact(sheet.path, i, j)
     weights = values.ravel() if columns.weight else None
     return Entries(i, j, names, weights, columns.notes, columns.direction, columns.first)
 
@@ -160,15 +161,14 @@ def _refuse_negative(sheet: Sheet, i: Array, j: Array, first: int) -> None:
         raise sheet.error(first + row, problem, remedy)
 
 
-def compact(i: Array, j: Array) -> tuple[Array, Array, list[str]]:
+def compact(path: Path, i: Array, j: Array) -> tuple[Array, Array, list[str]]:
     """Number the ids that occur, in order of size, and return their names."""
     top = max(int(i.max()), int(j.max()))
     if top > 4 * len(i):
-        kept, both = np.unique(np.concatenate([i, j]), return_inverse=True)
-        i, j = both.astype(np.int32).reshape(2, -1)
+        both, kept = import_pandas(path).factorize(np.concatenate([i, j]), sort=True)
+        i, j = both.reshape(2, -1)
     else:
-        occurs = np.zeros(top + 1, dtype=bool)
-        occurs[i] = occurs[j] = True
+        occurs = np.bincount(i, minlength=top + 1) + np.bincount(j, minlength=top + 1) > 0
         kept = np.flatnonzero(occurs)
         if len(kept) <= top:
             places = np.cumsum(occurs, dtype=np.int32) - 1

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array
+from odsymnmf.io._both_ways import undirected
 from odsymnmf.io._items import bad, quoted
 from odsymnmf.io._symmetry import (
     REMEDY,
@@ -56,15 +57,23 @@ def without_loops(i: Array, j: Array, weights: Array) -> tuple[Array, Array, Arr
 
 def from_list(
     path: Path,
-    edges: tuple[Array, Array, Array],
+    edges: tuple[Array, Array, Array | None],
     names: list[str],
     symmetrize: str | None,
     line: Line,
     *,
     is_directed: bool = False,
 ) -> tuple[Any, list[str]]:
-    """Return the symmetric matrix of an edge list, by the direction rule unless it is directed."""
-    i, j, weights, notes = without_loops(*edges)
+    """Return the symmetric matrix of an edge list, by the direction rule unless it is directed.
+
+    Without weights, every edge has weight 1.
+    """
+    i, j, given_weights = edges
+    quick = None if is_directed else undirected(i, j, given_weights, len(names))
+    if quick is not None:
+        return quick, []
+    weights = np.ones(len(i)) if given_weights is None else given_weights
+    i, j, weights, notes = without_loops(i, j, weights)
     matrix, repeated = directed(i, j, weights, names)
     notes += repeated
     refuse_infinite(path, matrix, names, line)

@@ -148,7 +148,7 @@ def _array(path: Path, data: bytes, name: str) -> Array:
         raise bad(path, f"{problem}; save it again") from None
     if dtype.hasobject:
         raise bad(path, "holds Python objects, which are not read for safety; save numbers")
-    if dtype.itemsize == 0:
+    if dtype.itemsize <= 0:  # NumPy 1 takes S-1 for a type
         raise bad(path, f"{name} holds values of type {dtype}, of no size; save numbers")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - start
     if min(shape, default=0) < 0 or promised > there:

@@ -88,7 +88,7 @@ def _ends(path: Path, columns: list[Any], names: list[str]) -> tuple[Array, Arra
         if min(i.min(), j.min()) < 0:
             raise bad(path, "an id is negative; number the items from 0 or 1, or give them names")
         if max(i.max(), j.max()) < 10**18:
-            return compact(i.astype(np.int64), j.astype(np.int64))
+            return compact(path, i.astype(np.int64), j.astype(np.int64))
     # Interleaved, so that names are numbered as they appear, row by row.
     texts = [column.cast(pyarrow.string()).to_pylist() for column in columns]
     index: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """Why: the pairs behind a membership, and the features behind a cluster."""
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -49,9 +50,7 @@ def supporting_pairs(
     """
     M: Any = sparse.csr_array(H) if sparse.issparse(H) else as_memberships(H)
     H = M.astype(np.float64)
-    for name, number, size in zip(("item", "cluster"), (item, cluster), H.shape, strict=True):
-        if not 0 <= number < size:
-            raise ValueError(f"{name}={number} does not exist; H has {size}, counted from 0.")
+    item, cluster = _place("item", item, H.shape[0]), _place("cluster", cluster, H.shape[1])
     similarity = similarity_of(A, H)
     scales, this = scales_of(loss, similarity), np.array([item])
     own, column = (_full(part) for part in (H[[item]], H[:, [cluster]]))
@@ -63,6 +62,20 @@ def supporting_pairs(
     order = np.argsort(-support, kind="stable")
     order = order[support[order] > 0]
     return order, support[order]
+
+
+def _place(name: str, given: Any, size: int) -> int:
+    """Return the number of a row or column of H."""
+    try:
+        number = index(given)
+    except TypeError:
+        raise ValueError(
+            f"{name} must be a number from 0 to {size - 1}; got {given!r}. To find the number of a "
+            f"name, use list(names).index({given!r})."
+        ) from None
+    if not 0 <= number < size:
+        raise ValueError(f"{name}={number} does not exist; H has {size}, counted from 0.")
+    return number
 
 
 def _full(part: Any) -> Array:

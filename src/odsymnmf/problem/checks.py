@@ -61,7 +61,8 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(
             f"A must be a square matrix of similarities (n x n); got shape {shape}. "
-            "For a table of items x features, make similarities first: similarity.cosine(X)."
+            "For a table of items x features, make similarities first: similarity.cosine(X); of a "
+            "list of edges, make a graph: networkx.Graph(edges)."
         )
     if shape[0] == 0:
         raise ValueError("A is empty (0 x 0); there is nothing to factorize.")

@@ -7,7 +7,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, Members
 from odsymnmf.drawing.names import clean, shortened
-from odsymnmf.report._html import bdi, chip, css, escape
+from odsymnmf.report._html import chip, css, escape, listed
 
 Topics = Sequence[Sequence[tuple[str, float]]]
 
@@ -88,7 +88,7 @@ def _size(k: int) -> str:
 def _who(items: Array, names: list[str]) -> str:
     if not len(items):
         return '<span class="muted">nobody</span>'
-    shown = ", ".join(bdi(names[i]) for i in items[:MEMBERS])
+    shown = listed(names[i] for i in items[:MEMBERS])
     rest = len(items) - MEMBERS
     return shown + (f' <span class="muted">and {rest:,} more</span>' if rest > 0 else "")
 
@@ -96,7 +96,7 @@ def _who(items: Array, names: list[str]) -> str:
 def _words(topics: Topics | None, l: int) -> str:
     if topics is None:
         return ""
-    return f'<td class="words-cell">{", ".join(map(bdi, words_of(topics[l])))}</td>'
+    return f'<td class="words-cell">{listed(words_of(topics[l]))}</td>'
 
 
 def _bar(l: int, share: float) -> str:

@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from odsymnmf.drawing.colours import DISTINCT
@@ -15,7 +16,14 @@ def escape(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def bdi(text: str) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Return names with commas between them, none of which can begin a line."""
+    parts = [_bdi(name) for name in names]
+    closed = [f"{part}," for part in parts[:-1]] + parts[-1:]
+    return " ".join(f'<span class="name">{part}</span>' for part in closed)
+
+
+def _bdi(text: str) -> str:
     """Return a name for running text: not too long, and its direction of writing kept inside."""
     return f"<bdi>{escape(shortened(text, LONGEST_IN_LINE))}</bdi>"
 

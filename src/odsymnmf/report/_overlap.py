@@ -9,7 +9,7 @@ from odsymnmf.arrays import Array
 from odsymnmf.drawing import MOST_CLUSTERS, MatrixPicture, Members
 from odsymnmf.drawing.names import count
 from odsymnmf.report._heatmap import heat_map, ramp
-from odsymnmf.report._html import bdi, chip
+from odsymnmf.report._html import chip, listed
 
 # A table with more columns than this does not fit; a picture does.
 TABLE_COLUMNS = 16
@@ -128,7 +128,7 @@ def _strongest(
         if len(both):
             weaker = H[both][:, [l, m]].toarray().min(axis=1)
             both = both[np.argsort(-weaker, kind="stable")]
-        who = ", ".join(bdi(names[i]) for i in both[:4])
+        who = listed(names[i] for i in both[:4])
         items.append(
             f"<li>{chip(l)} {chip(m)} <span>cosine {cosine:.2f}, {count(shared, 'shared member')}"
             f"{': ' + who if who else ''}{' …' if len(both) > 4 else ''}</span></li>"
