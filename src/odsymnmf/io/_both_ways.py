@@ -1,5 +1,8 @@
 """The common case of a long list, in which every pair stands once: its symmetric matrix at once."""
 
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -8,10 +11,12 @@ from scipy import sparse
 
 from odsymnmf import kernels
 from odsymnmf.arrays import Array
-from odsymnmf.io._scan import cuts, in_threads
 
 # A shorter list is done before Numba is imported.
 LONG = 2**18
+# Links that are worth a thread.
+PIECE = 2**18
+THREADS = 8
 
 
 def undirected(i: Array, j: Array, weights: Array | None, n: int) -> Any:
@@ -96,3 +101,18 @@ def _shares(indptr: Array, threads: int) -> list[tuple[int, int]]:
 
 def _are_rising(indptr: Array, indices: Array, rows: list[tuple[int, int]]) -> bool:
     return all(in_threads(lambda part: kernels.both_ways.are_rising(indptr, indices, *part), rows))
+
+
+def in_threads(work: Callable[[Any], Any], pieces: Iterable[Any]) -> list[Any]:
+    """Return what work on each of some pieces returns, in their order."""
+    pieces = [*pieces]
+    if len(pieces) == 1:
+        return [work(pieces[0])]
+    with ThreadPoolExecutor(len(pieces), "odsymnmf-read") as pool:
+        return [*pool.map(work, pieces)]
+
+
+def cuts(size: int) -> list[tuple[int, int]]:
+    """Return how threads share work of a size, from where to where."""
+    parts = max(1, min(size // PIECE, os.cpu_count() or 1, THREADS))
+    return [*pairwise(size * k // parts for k in range(parts + 1))]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.arrays import Array
-from odsymnmf.io import _arrow, _rows, _scan
+from odsymnmf.io import _arrow, _rows
 from odsymnmf.io._items import InputError, Remedy, bad, number, quoted
 from odsymnmf.io._signs import (
     has_comments,
@@ -217,23 +217,6 @@ class Sheet:
 
     # --- names -------------------------------------------------------------------------------
 
-    def _scanned(
-        self, first: int, ends: list[int], weight: list[int], *, ids: bool
-    ) -> tuple[list[Array], list[str], Array] | None:
-        """Return what `codes` returns, of a large file with plain lines; None of any other."""
-        mark = self.delimiter or b" "
-        is_list = ends == [0, 1] and [*ends, *weight] == [*range(self.width)]
-        if not is_list or self.lines is not None or len(self.body) < _scan.LARGE:
-            return None
-        start = self.body.find(b"\n") + 1 if first else 0
-        if self.body.count(b'"', 0, start) % 2 or (mark == b" " and b"\t" in self.body):
-            return None
-        found = _scan.edges(self.body, start, mark, weighted=bool(weight), ids=ids)
-        if found is None:
-            return None
-        codes, names, weights = found
-        return [*codes], names, weights.reshape(codes.shape[1], len(weight))
-
     def codes(
         self, first: int, ends: list[int], weight: list[int]
     ) -> tuple[list[Array], list[str], Array]:
@@ -241,9 +224,6 @@ class Sheet:
 
         Returns the numbers, the names, and the columns ``weight``.
         """
-        quick = self._scanned(first, ends, weight, ids=False)
-        if quick is not None:
-            return quick
         columns, names, weights = self.read(first, ends, weight)
         columns, names = self._bare(first, columns, names)
         width = len(columns)
@@ -298,9 +278,6 @@ class Sheet:
         """Return columns of ids, and ``weight``; None if an id is no integer, or begins with 0."""
         if not all(INTEGER.fullmatch(row[j]) for row in self.head[first:] for j in ends):
             return None
-        quick = self._scanned(first, ends, weight, ids=True)
-        if quick is not None:
-            return quick[0], quick[2]
         try:
             if has_padded_numbers(self._regular, self.delimiter):
                 return self._slow_integers(first, ends, weight)
