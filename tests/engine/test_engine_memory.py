@@ -60,6 +60,31 @@ def test_eigenvectors_leave_room_for_blas(monkeypatch, init):
     assert od.factorize(A, 3, init="greedy", tol=10).n_iter == 1
 
 
+TIGHT = """
+import resource
+from pathlib import Path
+import numpy as np
+from scipy import sparse
+import odsymnmf as od
+
+def path(n):
+    return sparse.eye_array(n, format="csr", k=1) + sparse.eye_array(n, k=-1)
+
+od.factorize(path(50), 2, init="random", random_state=0, tol=10)
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 60 * 2**20, resource.RLIM_INFINITY))
+print(od.factorize(path(2000), 5, init="spectral", tol=10).status)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_one_buffer_of_blas_is_enough():
+    """SciPy has a BLAS of its own: a second buffer, which it once asked for without end."""
+    command = [sys.executable, "-c", TIGHT]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert (done.stdout, done.stderr) == ("converged\n", "")
+
+
 def test_small_fits_do_not_ask(monkeypatch):
     monkeypatch.setattr(memory, "require", lambda *a: pytest.fail("asked"))
     od.factorize(np.ones((5, 5)), 2)

@@ -1,12 +1,12 @@
 """The leading eigenvectors of a symmetric operator, in pieces that Ctrl-C need not wait for.
 
-ARPACK's restarts cannot be interrupted, and take seconds where n r^2 is in the billions.
+ARPACK's restarts cannot be interrupted, and take seconds where n r^2 is in the billions. And SciPy
+has a BLAS of its own, which asks without end for the memory it needs when it is first used.
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy import linalg
 
 from odsymnmf.arrays import Array, blocks
 
@@ -41,7 +41,7 @@ def leading(
                 Q[j + 1] /= _made_orthogonal(Q[: j + 1], Q[j + 1])[1]
             else:
                 Q[j + 1] /= length
-        values, S = (found[..., ::-1] for found in linalg.eigh(T))
+        values, S = (found[..., ::-1] for found in np.linalg.eigh(T))
         least = accuracy * np.maximum(np.abs(values[:r]), tiny ** (2 / 3))
         small = length * np.abs(S[-1, :r]) <= least
         done = bool(small.all()) or left == 0

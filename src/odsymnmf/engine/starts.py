@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from odsymnmf.arrays import Array, as_csr, blocks
 from odsymnmf.engine.eigenvectors import FEW, leading, pivots
@@ -76,7 +76,7 @@ def spectral(loss: Loss, r: int, rng: RandomSource) -> Array:
 
 def rotated(A: Similarity, V: Array) -> Array:
     """Return the spectral start of as many columns as there are eigenvectors."""
-    left, _, right = linalg.svd(V[pivots(V)].T)
+    left, _, right = np.linalg.svd(V[pivots(V)].T)
     turn, H = left @ right, np.empty_like(V, order="C")
     for b in blocks(A.n, FEW):
         H[b] = V[b] @ turn
@@ -115,7 +115,7 @@ def leading_eigenvectors(A: Similarity, r: int) -> Array:
     )
     if A.n <= max(2 * r + 1, 100):
         return np.asarray(
-            linalg.eigh(weighted_product(A, np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r]
+            np.linalg.eigh(weighted_product(A, np.eye(A.n, dtype=A.dtype)))[1][:, ::-1][:, :r]
         )
     if A.energy == 0:
         return np.eye(A.n, r, dtype=A.dtype)
