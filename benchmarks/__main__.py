@@ -25,6 +25,7 @@ TABLES = [
     "many",
     "unknown",
     "between",
+    "interrupts",
 ]
 
 
