@@ -21,6 +21,7 @@ import odsymnmf as od
 from benchmarks import problems
 from benchmarks.timing import minima, table
 from odsymnmf.distributed.door import looked_at
+from odsymnmf.distributed.packing import packed, put, room_for
 from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.starts import random
 from odsymnmf.engine.sweeps import Rounds
@@ -33,6 +34,8 @@ LIMIT = "1.5GB"
 KILLS = 20
 # The problem that the simulation is about: items, stored entries, clusters, bytes of a number.
 ITEMS, STORED, COLUMNS, BYTES = 10**7, 2 * 10**9, 50, 8
+# How much of H is not zero: about as much as the first table says of its problem.
+FILLED = 0.2
 # A network of 10 Gbit/s, in bytes a second.
 NETWORK = 1.25e9
 # Numbers of a long message, and by how much the times of tiles spread.
@@ -103,6 +106,8 @@ def sweeps_beside_threads() -> Iterator[tuple[str, str, str]]:
             equal.append(same(found, mine))
     name = "l2 sparse, n = 200,000, r = 50, 2 processes"
     yield f"{name}: same bits as n_jobs=2", "always", f"{sum(equal)} of {len(equal)}"
+    filled = np.count_nonzero(found.H) / found.H.size
+    yield "how much of its H is not zero, and travels", "", f"{filled:.2f}"
     spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
     yield f"{name}: sweep / that of n_jobs=2", "<= 1.5", f"{median(ratios):.2f} ({spread})"
 
@@ -160,6 +165,17 @@ class Watch(threading.Thread):
                 self.peak = max(self.peak, resident)
 
 
+def processes(client: Any, workers: int) -> list[int]:
+    """Wait until so many workers answer, and return their processes; the killed are replaced."""
+    while True:
+        client.wait_for_workers(workers)
+        # The scheduler may not know yet that one has gone.
+        pids = client.run(os.getpid, on_error="ignore").values()
+        if len(pids) == workers:
+            return sorted(pids)
+        time.sleep(0.5)
+
+
 def kills(workers: int = 4) -> Iterator[tuple[str, str, str]]:
     """Kill a worker at a random moment of a fit, again and again."""
     A, _ = problems.shuffled(*problems.planted(20_000, 400_000, 20))
@@ -173,8 +189,7 @@ def kills(workers: int = 4) -> Iterator[tuple[str, str, str]]:
         od.factorize(D, 20, **options)
         usual = time.perf_counter() - started
         for _ in range(KILLS):
-            client.wait_for_workers(workers)
-            pids = sorted(client.run(os.getpid).values())
+            pids = processes(client, workers)
             victim = pids[int(rng.integers(len(pids)))]
             moment = rng.uniform(0, usual)
             timer = threading.Timer(moment, os.kill, (victim, signal.SIGKILL))
@@ -192,7 +207,7 @@ def kills(workers: int = 4) -> Iterator[tuple[str, str, str]]:
 
 
 class Constants(NamedTuple):
-    """What was measured: seconds of a thread for an entry of A or of H H^T, of a message, a byte.
+    """What was measured, in seconds of a thread.
 
     Attributes
     ----------
@@ -204,12 +219,15 @@ class Constants(NamedTuple):
         Until all have exchanged nothing much.
     byte : float
         For each byte that a worker receives.
+    number : float
+        For each number of H that is packed and unpacked.
     """
 
     entry: float
     square: float
     message: float
     byte: float
+    number: float
 
 
 def one_sweep(stored: int, n: int, r: int = COLUMNS) -> Callable[[], Any]:
@@ -234,6 +252,15 @@ def exchange_seconds(size: int, repeats: int) -> float:
     return min(times)
 
 
+def packing_seconds() -> float:
+    """Return the time to pack and to unpack a number of H."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((20_000, COLUMNS)) * (rng.random((20_000, COLUMNS)) < FILLED)
+    room, again = room_for(rows.size, rows.dtype), np.empty_like(rows)
+    (seconds,) = minima(lambda: put(packed(rows, room), again, slice(0, len(rows))), repeats=7)
+    return seconds / rows.size
+
+
 def constants() -> Constants:
     """Measure them here: two sweeps of different density, two messages of different length."""
     n, few, many = 50_000, 250_000, 4_000_000
@@ -255,7 +282,8 @@ def constants() -> Constants:
             found.append(max(client.gather(asked)))
         rows.close()
     message, long = found
-    return Constants(entry, square, message, max(0.0, long - message) / (8 * LONG))
+    byte = max(0.0, long - message) / (8 * LONG)
+    return Constants(entry, square, message, byte, packing_seconds())
 
 
 def simulated(c: Constants, workers: int, threads: int, seed: int = 0) -> float:
@@ -269,16 +297,22 @@ def simulated(c: Constants, workers: int, threads: int, seed: int = 0) -> float:
     if workers == 1:
         return float(slowest)
     byte = c.byte + 1 / NETWORK
-    received = traffic(workers)
     messages = 2 * ROUNDS * c.message * (workers - 1)
-    return float(slowest + messages + byte * (received + BYTES * ITEMS * COLUMNS))
+    packing = c.number * ITEMS * COLUMNS  # a worker unpacks the rows of all others
+    to_client = byte * rows_of_all() + packing
+    return float(slowest + messages + byte * traffic(workers) + packing + to_client)
+
+
+def rows_of_all() -> float:
+    """Return how many bytes all rows of H are on their way: a bit for each zero."""
+    return (FILLED * BYTES + 1 / 8) * ITEMS * COLUMNS
 
 
 def traffic(workers: int) -> float:
     """Return how many bytes a worker receives in a sweep: rows of the others, and their sums."""
     pieces = len(tiles(ITEMS, COLUMNS, STORED // ITEMS))
-    rows, sums = BYTES * ITEMS * COLUMNS, 8 * ROUNDS * pieces * COLUMNS**2
-    return (rows + sums) * (workers - 1) / workers
+    sums = 8 * ROUNDS * pieces * COLUMNS**2
+    return (rows_of_all() + sums) * (workers - 1) / workers
 
 
 def memory(workers: int) -> float:
@@ -299,7 +333,7 @@ def reach() -> Iterator[tuple[Any, ...]]:
     yield (
         f"measured here: {1e9 * c.entry:.2f} ns an entry and cluster, {1e9 * c.square:.2f} ns an "
         f"item and pair of clusters, {1e3 * c.message:.1f} ms an exchange, "
-        f"{1e9 * c.byte:.2f} ns a byte",
+        f"{1e9 * c.byte:.2f} ns a byte, {1e9 * c.number:.2f} ns a number of H packed and unpacked",
         *[""] * 4,
     )
 

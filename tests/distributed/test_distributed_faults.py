@@ -11,7 +11,7 @@ from distributed_problems import assert_same, here, in_blocks, problem, there
 from numpy.testing import assert_array_equal
 
 import odsymnmf as od
-from odsymnmf.distributed import member, roster
+from odsymnmf.distributed import member, post, roster
 from odsymnmf.distributed.crew import Crew
 from odsymnmf.fitting import InterruptedWarning
 from odsymnmf.storage import StorageError
@@ -76,6 +76,22 @@ def test_an_error_of_a_member_is_raised_and_nobody_waits_for_it(client, monkeypa
     for name, value in {"LEAST": 1, "MOST": 1, "FEWEST": 2}.items():
         monkeypatch.setattr(od.problem.rounds, name, value)
     assert_same(there(client, A, "sparse", (30, 90), 3, **RANDOM), here(A, "sparse", 3, **RANDOM))
+
+
+def test_a_parcel_that_is_lost_on_its_way_is_asked_for(client, monkeypatch):
+    lost, send = [], post.Post._send
+
+    async def lose(self, now, rank, member):
+        if now[1] % 7 == 3 and len(lost) < 4:
+            lost.append(now)
+        else:
+            await send(self, now, rank, member)
+
+    monkeypatch.setattr(post.Post, "_send", lose)
+    monkeypatch.setattr(post, "LONG", 0.05)
+    A = problem("sparse")
+    assert_same(there(client, A, "sparse", (30, 90), 3, **RANDOM), here(A, "sparse", 3, **RANDOM))
+    assert len(lost) == 4
 
 
 def test_workers_of_another_version_are_refused(client, monkeypatch):
