@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-
 Clock = Callable[[], float]
 
 
