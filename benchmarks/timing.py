@@ -6,20 +6,24 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+Clock = Callable[[], float]
 
-def seconds(function: Callable[[], Any]) -> float:
-    started = time.perf_counter()
+
+def seconds(function: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
+    started = clock()
     function()
-    return time.perf_counter() - started
+    return clock() - started
 
 
-def minima(*functions: Callable[[], Any], repeats: int = 15) -> list[float]:
+def minima(
+    *functions: Callable[[], Any], repeats: int = 15, clock: Clock = time.perf_counter
+) -> list[float]:
     """Time the functions in turn, several times over, and keep the least time of each.
 
     Interleaved, because the speed of a shared machine wanders; the least, because everything
     that disturbs a run makes it longer.
     """
-    times = [[seconds(function) for function in functions] for _ in range(repeats)]
+    times = [[seconds(function, clock) for function in functions] for _ in range(repeats)]
     return [min(column) for column in zip(*times, strict=True)]
 
 

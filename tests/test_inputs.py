@@ -335,3 +335,21 @@ def test_a_frame_of_items_called_source_and_target_is_one():
     names = ["source", "target"]
     A = pd.DataFrame([[0, 1], [1, 0]], index=names, columns=names)
     assert inputs.similarities(A).names == names
+
+
+def test_what_is_no_similarity_names_the_remedy(tmp_path):
+    G = nx.karate_club_graph()
+    model = ODSymNMF(2).fit(G)
+    for call, remedy in [
+        (lambda: ODSymNMF(2).fit(tmp_path / "graph.csv"), "odsymnmf.io.read"),
+        (lambda: ODSymNMF(2).fit(["one text", "another"]), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2, affinity="cosine").fit(["one text", "another"]), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2).fit(list(G.edges)), "networkx.Graph"),
+        (lambda: od.factorize(list(G.edges), 2), "networkx.Graph"),
+        (lambda: model.predict(G), "one row per new item"),
+        (lambda: memberships.labels(model), "model.membership_"),
+        (lambda: od.plots.plot_matrix(G, model), "model.membership_"),
+        (lambda: od.choose.n_clusters(G, "2-6"), "range"),
+    ]:
+        with pytest.raises(ValueError, match=remedy):
+            call()

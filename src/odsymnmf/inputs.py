@@ -5,6 +5,7 @@ None of these packages is imported: an object is known by what it offers.
 
 from collections.abc import Iterable, Sequence
 from numbers import Real
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,11 +64,12 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
     >>> A.toarray().tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    if isinstance(A, str | bytes):
+    if isinstance(A, str | bytes | PathLike):
         raise ValueError(
-            f"A is text ({A[:40]!r}), not similarities; read the file first, for example with "
+            f"A is text ({str(A)[:40]!r}), not similarities; read the file first, for example with "
             "odsymnmf.io.read, scipy.sparse.load_npz or pandas.read_csv."
         )
+    _refuse_texts(A)
     if is_dask(A):
         raise ValueError(
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
@@ -113,6 +115,7 @@ def row_names(X: Any) -> list[Any] | None:
             "X is AnnData; pass the features to compare, for example adata.obsm['X_pca'], or use "
             'affinity="precomputed" to cluster obsp["connectivities"].'
         )
+    _refuse_texts(X)
     return list(X.index) if is_frame(X) else None
 
 
@@ -135,6 +138,15 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
             "for example with weights.loc[A.index, A.index]."
         )
     return matrix
+
+
+def _refuse_texts(X: Any) -> None:
+    """Refuse a list of texts, which are no numbers yet."""
+    if isinstance(X, list | tuple) and X and all(isinstance(text, str) for text in X):
+        raise ValueError(
+            "this is a list of texts; count their words first, for example with scikit-learn's "
+            'TfidfVectorizer().fit_transform(texts), and use affinity="cosine".'
+        )
 
 
 def _refuse_edges(A: Any) -> None:

@@ -163,6 +163,8 @@ def as_members(H: Any, n: int | None = None, labels: Any = None) -> Members:
     """Return memberships by their non-zeros, after checking that they are those of (n) items."""
     if isinstance(H, Members):
         members = H
+    elif hasattr(H, "membership_"):
+        raise ValueError("H is a fitted model; pass its memberships, model.membership_.")
     else:
         given = H if sparse.issparse(H) else np.asarray(H)
         if given.ndim != 2 or 0 in given.shape:

@@ -98,21 +98,23 @@ def _bar(title: str, pace: Pace) -> Iterator[Show]:
             'verbose shows a progress bar of tqdm: pip install "odsymnmf[progress]", or verbose=0'
         ) from error
     begun = time.monotonic()
-    bar_format = "{desc}: {percentage:3.0f}%|{bar}| {postfix}"
+    bar_format = "{desc}: {percentage:3.0f}%|{bar}| {unit}"  # before a postfix comes a comma
     with tqdm(desc=title, total=100, bar_format=bar_format) as bar:
 
         def draw() -> None:
             now = time.monotonic()
             passed, left = tqdm.format_interval(now - begun), pace.left(now)
             if pace.sweeps:
-                rest = "" if left is None else f", about {tqdm.format_interval(left)} left"
+                is_known = left is not None and pace.share < 1
+                rest = f", about {tqdm.format_interval(left)} left" if is_known else ""
                 text = (
                     f"iteration {pace.sweeps}{pace.rows}, objective {pace.best:.6g}, {passed}{rest}"
                 )
             else:
                 text = f"preparing the start, {passed}"
             bar.n = round(100 * pace.share, 1)
-            bar.set_postfix_str(text, refresh=True)
+            bar.unit = text
+            bar.refresh()
 
         def show(sweep: Sweep | None, start: int = 0) -> None:
             pace.see(sweep, start, time.monotonic())

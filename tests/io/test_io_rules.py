@@ -227,3 +227,11 @@ def test_what_one_direction_leaves_open_the_other_says(read, how):
         assert [found[0, 1], found[1, 2]] == expected
         assert np.isnan(found[0, 2])
         assert "1 pair is unknown (no value given)" in items.notes
+
+
+def test_a_column_of_sentences_may_be_texts(read):
+    rows = "1,a nice film with actors\n2,bad food and slow waiters\n"
+    for text in (rows, "id,review\n" + rows):
+        assert any("io.read_texts" in note for note in read(text).notes)
+    for text in ("the lord of the rings,the wind in the willows\n", "ann,bob\nbob,cid\n"):
+        assert not any("io.read_texts" in note for note in read(text).notes)

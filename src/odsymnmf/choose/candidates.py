@@ -27,6 +27,8 @@ def around(centre: int, low: int, high: int) -> list[int]:
 
 def given(candidates: Iterable[Any], n: int) -> list[int]:
     """Return the user's candidates, checked and in ascending order."""
+    if isinstance(candidates, str):
+        raise ValueError(f"candidates must be numbers, as in range(2, 31); got {candidates!r}.")
     numbers = sorted({whole_number("candidates", r, 1) for r in candidates})
     if not numbers:
         raise ValueError("candidates is empty; give at least one number of clusters, or None.")

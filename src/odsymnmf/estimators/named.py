@@ -4,7 +4,14 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.inputs import first_difference, is_frame, row_names, similarities
+from odsymnmf.inputs import (
+    first_difference,
+    is_frame,
+    is_igraph,
+    is_networkx,
+    row_names,
+    similarities,
+)
 from odsymnmf.memberships import frame
 
 
@@ -61,6 +68,11 @@ class NamedItems:
 
     def _to_the_fitted(self: Any, X: Any) -> Any:
         """Return similarities of new items, once their columns are the fitted items in order."""
+        if is_networkx(X) or is_igraph(X):
+            raise ValueError(
+                "X is a graph; pass the similarities of the new items to the fitted ones, one row "
+                "per new item and one column per fitted item."
+            )
         if not is_frame(X) or self.item_names_ is None:
             return X
         columns = list(X.columns)

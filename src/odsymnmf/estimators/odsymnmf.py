@@ -443,7 +443,8 @@ class ODSymNMF(
         if reset and self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square matrix of similarities, but has shape {X.shape}. For a table "
-                'of items x features, choose an affinity such as "cosine" or "nearest_neighbors".'
+                'of items x features, choose an affinity such as "cosine" or "nearest_neighbors"; '
+                "of a list of edges, make a graph: networkx.Graph(edges)."
             )
         return X
 

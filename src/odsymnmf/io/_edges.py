@@ -10,13 +10,16 @@ from odsymnmf.arrays import Array
 from odsymnmf.io._graph import UNWEIGHTED, directed, from_list
 from odsymnmf.io._header import direction, edge_columns, has_ends, left_out
 from odsymnmf.io._items import Items, Remedy, bad, number, quoted
-from odsymnmf.io._sheet import DoubtError, Sheet, import_pandas
+from odsymnmf.io._sheet import SENTENCE, DoubtError, Sheet, import_pandas
 from odsymnmf.io._symmetry import finite_features
 
 # What stands above the first column of item, feature and value, and never above that of a graph.
 ITEMS = {"doc", "docid", "doc_id", "document", "document_id", "item", "user", "userid", "user_id"}
 
 
+TEXTS_THERE = (
+    "the second column holds sentences: if they are to be clustered, use --text or io.read_texts"
+)
 HEADERLESS = "no header found: the first line is an edge"
 NO_GRAPH = Remedy(
     'leave features out, or, if it has, say how they are written: format="edges" (item, feature, '
@@ -85,7 +88,17 @@ def entries(sheet: Sheet) -> Entries:
         _refuse_negative(sheet, i, j, columns.first)
         i, j, names = compact(sheet.path, i, j)
     weights = values.ravel() if columns.weight else None
+    columns.notes.extend(_about_texts(sheet, columns))
     return Entries(i, j, names, weights, columns.notes, columns.direction, columns.first)
+
+
+def _about_texts(sheet: Sheet, columns: "Columns") -> list[str]:
+    """Tell if the second column looks like texts with their ids before them."""
+    rows = sheet.head[1:] or sheet.head  # the first may be a header that was not recognised
+    pairs = [[row[k].split() for k in columns.ends] for row in rows]
+    if all(len(a) < SENTENCE <= len(b) for a, b in pairs):
+        return [TEXTS_THERE]
+    return []
 
 
 def _read_features(sheet: Sheet, is_sure: bool) -> Items:

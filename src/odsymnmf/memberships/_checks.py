@@ -14,6 +14,8 @@ from odsymnmf.problem import Similarity, as_similarity
 
 def as_memberships(H: ArrayLike) -> Array:
     """Return H as an array of two dimensions."""
+    if hasattr(H, "membership_"):
+        raise ValueError("H is a fitted model; pass its memberships, model.membership_.")
     H = np.asarray(H)
     if H.ndim != 2:
         raise ValueError(f"H must have shape (n, r); got {H.shape}.")
