@@ -16,6 +16,16 @@ PIECE, FEW = 2**17, 2**14
 LOST = 0.7
 
 
+def vectors(r: int) -> int:
+    """Return how many vectors the search for r of them keeps."""
+    return max(2 * r + 1, 20)
+
+
+def room(n: int, r: int) -> int:
+    """Return how many bytes that takes in single precision: the vectors, and T taken apart."""
+    return 4 * n * vectors(r) + 4 * 8 * vectors(r) ** 2
+
+
 def leading(
     multiply: Callable[[Array], Array], start: Array, r: int, accuracy: float, restarts: int
 ) -> tuple[Array, Array]:
@@ -27,7 +37,7 @@ def leading(
     times the value, or after so many restarts with what there is.
     """
     n, rng = len(start), np.random.default_rng(0)
-    m = min(max(2 * r + 1, 20), n - 1)
+    m = min(vectors(r), n - 1)
     Q, T, kept = np.empty((m + 1, n), dtype=start.dtype), np.zeros((m, m)), 0
     Q[0] = start / _length(start)
     tiny = np.finfo(start.dtype).eps

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.engine.eigenvectors import room
 from odsymnmf.problem import Similarity
 from odsymnmf.resources import require
 
@@ -23,7 +24,7 @@ def peak_memory(A: Similarity, r: int, init: Any) -> int:
     size += 8 * (A.n_features or 0) * r
     size += (8 + 4 + entry) * A.block_entries
     if isinstance(init, str) and init in ("spectral", "nndsvd"):
-        size += 4 * A.n * max(2 * r + 1, 20) + 3 * 4 * A.n * r
+        size += room(A.n, r) + 3 * 4 * A.n * r
     return size
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.arrays import Array, as_csr, blocks
-from odsymnmf.engine.eigenvectors import FEW, leading, pivots
+from odsymnmf.engine.eigenvectors import FEW, leading, pivots, room
 from odsymnmf.engine.growing import grow
 from odsymnmf.engine.losses import Loss, another_loss
 from odsymnmf.engine.run import Run
@@ -109,7 +109,7 @@ def leading_eigenvectors(A: Similarity, r: int) -> Array:
     same every time is worth more than one that can be drawn anew.
     """
     require(
-        BUFFER + 4 * A.n * max(2 * r + 1, 20),
+        BUFFER + room(A.n, r),
         f"a start from {r:,} eigenvectors of {A.n:,} items",
         'use init="greedy" or "random", or a smaller r',
     )
