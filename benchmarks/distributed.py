@@ -19,7 +19,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from benchmarks import problems
-from benchmarks.timing import minima, table
+from benchmarks.timing import minima, seconds, table
 from odsymnmf.distributed.door import looked_at
 from odsymnmf.distributed.packing import packed, put, room_for
 from odsymnmf.engine.losses import make_loss
@@ -239,17 +239,19 @@ def one_sweep(stored: int, n: int, r: int = COLUMNS) -> Callable[[], Any]:
     return lambda: loss.sweep(H, sums, items, rounds=rounds)
 
 
-def exchange_seconds(size: int, repeats: int) -> float:
-    """Return the least time of an exchange of so many numbers, on the worker of a member."""
+def exchange_seconds(size: int, batches: int = 20, batch: int = 10) -> float:
+    """Return the least time of exchanges of so many numbers, on the worker of a member.
+
+    Several at a time: who comes last to a single one finds what the others have sent.
+    """
     from odsymnmf.distributed.member import _MEMBERS
 
     (member,) = _MEMBERS.values()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        member.post.exchange(np.ones(size))
-        times.append(time.perf_counter() - started)
-    return min(times)
+    numbers = np.ones(size)
+    return min(
+        seconds(lambda: [member.post.exchange(numbers) for _ in range(batch)]) / batch
+        for _ in range(batches)
+    )
 
 
 def packing_seconds() -> float:
@@ -257,8 +259,8 @@ def packing_seconds() -> float:
     rng = np.random.default_rng(0)
     rows = rng.random((20_000, COLUMNS)) * (rng.random((20_000, COLUMNS)) < FILLED)
     room, again = room_for(rows.size, rows.dtype), np.empty_like(rows)
-    (seconds,) = minima(lambda: put(packed(rows, room), again, slice(0, len(rows))), repeats=7)
-    return seconds / rows.size
+    (least,) = minima(lambda: put(packed(rows, room), again, slice(0, len(rows))), repeats=7)
+    return least / rows.size
 
 
 def constants() -> Constants:
@@ -276,7 +278,7 @@ def constants() -> Constants:
         found = []
         for size in (1, LONG):
             asked = [
-                client.submit(exchange_seconds, size, 10, workers=[address], pure=False)
+                client.submit(exchange_seconds, size, workers=[address], pure=False)
                 for address in client.nthreads()
             ]
             found.append(max(client.gather(asked)))
