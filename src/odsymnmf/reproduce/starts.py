@@ -58,7 +58,7 @@ known groups, in per cent, items in random order. Seconds are processor seconds 
 SUMMARY = f"""## What restarts change
 
 Over all data and starts of a family: how often the score rose or fell by more than {CLEAR} points,
-the median of its change, and of the time with restarts beside that without."""
+the median of its change, and the median time with restarts relative to that without."""
 
 
 def clique_fit(
