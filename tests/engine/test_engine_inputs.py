@@ -241,6 +241,8 @@ def test_complex(form):
 
 def test_text():
     with pytest.raises(ValueError, match="A must hold numbers"):
+        od.factorize(4 * [["a", "b", "c", "d"]], 1)
+    with pytest.raises(ValueError, match="this is a list of edges"):
         od.factorize([["a", "b"], ["b", "a"]], 1)
     with pytest.raises(ValueError, match="A must hold numbers"):
         od.factorize(np.array([[1, None], [{}, 1]], dtype=object), 1)

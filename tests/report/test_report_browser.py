@@ -202,13 +202,17 @@ def test_a_hundred_thousand_items_stay_quick(visit):
     assert len(html.encode()) < 10e6
     page = visit(html)
     assert page.locator("#items tbody tr").count() == 25
+    # relative to a sort of so many names: the machine may be busy
     timed = """key => {
+        const names = Array.from({ length: 1e5 }, (_, i) => `document-${(i * 7919) % 1e5}.txt`);
         const start = performance.now();
+        names.sort(new Intl.Collator(undefined, { numeric: true }).compare);
+        const middle = performance.now();
         document.querySelector(`[data-sort=${key}]`).click();
-        return performance.now() - start;
+        return (performance.now() - middle) / (middle - start);
     }"""
     for key in ("strength", "name", "cluster"):
-        assert page.evaluate(timed, key) < 3000
+        assert page.evaluate(timed, key) < 5
     page.fill("#query", "99999")
     assert column(page, 1) == ["document-099999.txt"]
 
