@@ -94,9 +94,11 @@ def once(way, seed, k):
         np.testing.assert_array_equal(H, fit(*case, n_jobs=1))
 
 
+# So that there are 200 fits of each.
+ROUNDS = {threads: 25, loky: 25, fork: 100}
 LINES = {
     f"concurrency-{way.__name__}": Line(
-        f"fits side by side: {way.__doc__.rstrip('.').lower()}", 25, partial(once, way)
+        f"fits side by side: {way.__doc__.rstrip('.').lower()}", rounds, partial(once, way)
     )
-    for way in (threads, loky, fork)
+    for way, rounds in ROUNDS.items()
 }
