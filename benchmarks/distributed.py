@@ -318,9 +318,9 @@ def traffic(workers: int) -> float:
 
 
 def memory(workers: int) -> float:
-    """Return how many bytes a worker holds: its rows of A and their pairs inside rounds, H."""
+    """Return how many bytes a worker holds: its part of A and of the pairs inside rounds, and H."""
     rows = (4 + BYTES) * STORED / workers * (1 + 1 / (2 * ROUNDS)) + 2 * 8 * ITEMS
-    return rows + BYTES * ITEMS * COLUMNS * (1 + 1 / ROUNDS)
+    return rows + BYTES * ITEMS * COLUMNS * (1 + 1 / ROUNDS) + rows_of_all() / workers
 
 
 def reach() -> Iterator[tuple[Any, ...]]:
