@@ -166,12 +166,15 @@ class Watch(threading.Thread):
 
 
 def processes(client: Any, workers: int) -> list[int]:
-    """Wait until so many workers answer, and return their processes; the killed are replaced."""
+    """Return the processes of the workers, when so many answer; after a minute, of those that do.
+
+    The killed are replaced, but not always: Dask gives up on a worker that is slow to start.
+    """
+    end = time.monotonic() + 60
     while True:
-        client.wait_for_workers(workers)
         # The scheduler may not know yet that one has gone.
         pids = client.run(os.getpid, on_error="ignore").values()
-        if len(pids) == workers:
+        if len(pids) == workers or (len(pids) > 1 and time.monotonic() > end):
             return sorted(pids)
         time.sleep(0.5)
 
@@ -197,7 +200,7 @@ def kills(workers: int = 4) -> Iterator[tuple[str, str, str]]:
             equal += same(od.factorize(D, 20, **options), mine)
             timer.join()
     yield (
-        f"kill -9 of one of {workers} workers at a random moment",
+        f"kill -9 of one of {workers} workers (or those that came back) at a random moment",
         "same bits",
         (f"{equal} of {KILLS}"),
     )
