@@ -139,7 +139,9 @@ def test_ctrl_c_between_any_two_blocks_of_a_choice_ends_it(looks):
 
 def unsound(shape, form="csr"):
     """Return a sparse matrix one of whose indices points far outside."""
-    S = sparse.random_array(shape, density=0.5, rng=np.random.default_rng(0)).asformat(form)
+    S = sparse.random_array(shape, density=0.5, random_state=np.random.default_rng(0)).asformat(
+        form
+    )
     if form == "coo":
         S.coords[0][0] = 2_000_000_000
     else:

@@ -169,7 +169,7 @@ def test_factorize_gives_the_same_bits_for_every_number_of_threads(loss):
     A = np.triu((groups[:, None] == groups) * (rng.random((360, 360)) < 0.7), 1).astype(float)
     A += np.triu(rng.random((360, 360)) < 0.01, 1)
     A = sparse.csr_array(np.minimum(A + A.T, 1.0))
-    weights = sparse.random_array((360, 360), density=0.01, rng=rng, format="csr")
+    weights = sparse.random_array((360, 360), density=0.01, random_state=rng, format="csr")
     weights = weights + weights.T
     options = {"loss": loss, "weights": weights, "zero_weight": 0.5, "tol": 1e-3}
     told = []

@@ -21,10 +21,10 @@ SECONDS = 120
 def problem(kind, rng):
     """Return similarities and a number of clusters that make several pieces of every round."""
     if kind == "gram":
-        words = sparse.random_array((1200, 200), density=0.15, rng=rng, format="csr")
+        words = sparse.random_array((1200, 200), density=0.15, random_state=rng, format="csr")
         return similarity.cosine(words), 50
     n, r, links = (2400, 50, 10) if kind == "sparse" else (700, 20, 200)
-    A = sparse.random_array((n, n), density=links / n, rng=rng, format="csr")
+    A = sparse.random_array((n, n), density=links / n, random_state=rng, format="csr")
     A = A + A.T
     return (A if kind == "sparse" else A.toarray()), r
 
