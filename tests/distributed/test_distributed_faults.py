@@ -94,6 +94,15 @@ def test_a_parcel_that_is_lost_on_its_way_is_asked_for(client, monkeypatch):
     assert len(lost) == 4
 
 
+def test_tasks_that_nobody_can_do_are_given_up(client, monkeypatch):
+    # As those are that had been asked of a worker when it was killed.
+    monkeypatch.setattr(roster, "LOOK", 0.1)
+    stuck = client.submit(int, workers=["tcp://127.0.0.1:1"], pure=False)
+    with pytest.raises(post.LostError):
+        roster.Roster(client, None)._wait_for([stuck], set(client.nthreads()))
+    assert stuck.cancelled()
+
+
 def test_workers_of_another_version_are_refused(client, monkeypatch):
     monkeypatch.setattr(roster.odsymnmf, "__version__", "0.0.1")
     make = member.Member.__init__

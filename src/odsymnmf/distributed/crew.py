@@ -252,7 +252,7 @@ class Crew(Roster):
                     self._begin()
                 return attempt()
             except LostError as error:
-                reason = error
+                reason = error.with_traceback(None)  # which would keep the tasks of the attempt
                 self.lost += 1
                 self._forget()
                 self._addresses = []

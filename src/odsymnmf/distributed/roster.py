@@ -98,16 +98,29 @@ class Roster:
         self._actors[address] = future
 
     def _wait_for(self, futures: list[Any], addresses: set[str]) -> None:
-        """Wait for tasks on some workers; LostError if one of these goes."""
+        """Wait for tasks on some workers; LostError if one of these goes, or nobody is at them.
+
+        What tasks need may have been asked of a worker that has gone, and would then be waited for
+        without end: so they are cancelled, to be asked for anew.
+        """
+        try:
+            self._watch(futures, addresses)
+        except LostError:
+            self.client.cancel(futures)
+            raise
+
+    def _watch(self, futures: list[Any], addresses: set[str]) -> None:
         from distributed import wait
         from distributed.scheduler import KilledWorker
 
+        idle = 0
         while True:
             try:
                 wait(futures, timeout=LOOK)
                 break
             except TimeoutError:
-                if not addresses <= set(self.client.nthreads()):
+                idle = 0 if any(self.client.processing().values()) else idle + 1
+                if idle > 1 or not addresses <= set(self.client.nthreads()):
                     raise LostError("a worker has gone") from None
         for future in futures:
             if future.status != "finished":
