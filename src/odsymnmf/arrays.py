@@ -85,5 +85,5 @@ def on_lines(count: int, size: int) -> Array:
     """
     width = -(-size * 8 // LINE) * LINE // 8
     room = np.empty(count * width + LINE // 8)
-    first = -room.ctypes.data % LINE // 8
+    first = -room.__array_interface__["data"][0] % LINE // 8
     return room[first : first + count * width].reshape(count, width)

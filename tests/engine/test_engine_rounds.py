@@ -63,11 +63,11 @@ def test_every_item_is_in_one_round_and_one_tile(n):
     seen = []
     for round in rounds.rounds(n):
         assert round.size == len(round.members)
-        for tile in rounds.tiles(n, 3, 4):
-            items = round.items(tile)
-            seen.extend(items)
-            np.testing.assert_array_equal(items, np.arange(n)[round.where(tile)])
-            np.testing.assert_array_equal(items, round.members[round.places(tile)])
+        for share in round.shares(rounds.tiles(n, 3, 4)):
+            seen.extend(share.items)
+            np.testing.assert_array_equal(share.items, np.arange(n)[share.where])
+            np.testing.assert_array_equal(share.items, round.members[share.places])
+            np.testing.assert_array_equal(share.items, round.members[share.numbers])
     assert sorted(seen) == list(range(n))
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.problem.following import FEATURES, WORDS, FeatureBlocks, FeatureSums
-from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.rounds import Moves, Share, Task
 from odsymnmf.problem.weights import ORDINARY
 
 
@@ -131,7 +131,7 @@ class SharedFeatures(SharedWords, FeatureBlocks):
         """Say whose the tasks of `meetings` are; the first is about the diagonal."""
         return [0, *self.part.owners.tolist()]
 
-    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
         some = list(blocks(self.part.m, FEATURES))
         self._staged, steps = [None] * len(some), moves.steps
         X, tasks, first = self.part.columns[moves.round.all], [], 0

@@ -18,7 +18,7 @@ from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.protocol import Change, Proposal
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
-from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.rounds import Moves, Share, Task
 
 
 class SharedRounds(Rounds):
@@ -56,8 +56,8 @@ class SharedRounds(Rounds):
         self._ranks = {tile.start: int(owner) for tile, owner in zip(tiles, owners, strict=True)}
         self._rooms: dict[int, Packed] = {}
 
-    def _is_mine(self, tile: slice) -> bool:
-        return self._ranks[tile.start] == self.rank
+    def _is_mine(self, share: Share) -> bool:
+        return self._ranks[share.start] == self.rank
 
     def _checked(self, task: Task) -> Any:
         """Do a task, unless the sweep has been given up."""
@@ -67,31 +67,35 @@ class SharedRounds(Rounds):
     def _all(self, tasks: list[Task]) -> list[Any]:
         return self.team.all([partial(self._checked, task) for task in tasks])
 
-    def _proposals(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Proposal]:
+    def _proposals(self, moves: Moves, sums: Any, shares: list[Share]) -> list[Proposal]:
         """Solve the rows of the own tiles; learn of all others."""
-        mine = [tile for tile in tiles if self._is_mine(tile)]
-        found = self._all([partial(self._solve, moves, sums, tile) for tile in mine])
-        proposals = {tile.start: proposal for tile, (proposal, _) in zip(mine, found, strict=True)}
+        mine = [share for share in shares if self._is_mine(share)]
+        found = self._all([partial(self._solve, moves, sums, share) for share in mine])
+        proposals = {
+            share.start: proposal for share, (proposal, _) in zip(mine, found, strict=True)
+        }
         for rank, parcel in enumerate(self.post.exchange(self._parcel(moves, mine, found))):
             if rank != self.rank:
-                some = [tile for tile in tiles if self._ranks[tile.start] == rank]
+                some = [share for share in shares if self._ranks[share.start] == rank]
                 _put_moved(moves, some, *parcel[:2])
-                for tile, proposal in zip(some, _proposals_of(*parcel[2:]), strict=True):
-                    proposals[tile.start] = proposal
-        first = proposals[tiles[0].start]  # all others are added to it
-        proposals[tiles[0].start] = first._replace(change=_copy(first.change))
-        return [proposals[tile.start] for tile in tiles]
+                for share, proposal in zip(some, _proposals_of(*parcel[2:]), strict=True):
+                    proposals[share.start] = proposal
+        first = proposals[shares[0].start]  # all others are added to it
+        proposals[shares[0].start] = first._replace(change=_copy(first.change))
+        return [proposals[share.start] for share in shares]
 
-    def _solve(self, moves: Moves, sums: Any, tile: slice) -> tuple[Proposal, Packed]:
+    def _solve(self, moves: Moves, sums: Any, share: Share) -> tuple[Proposal, Packed]:
         """Solve the rows of a tile, and pack those that moved while they are at hand."""
-        proposal, places = self._propose(moves, sums, tile), moves.round.places(tile)
+        proposal, places = self._propose(moves, sums, share), share.places
         New, moved = moves.New[places], moves.moved[places]
-        return proposal, packed(New if moved.all() else New[moved], self._room_for(New, tile.start))
+        return proposal, packed(
+            New if moved.all() else New[moved], self._room_for(New, share.start)
+        )
 
-    def _parcel(self, moves: Moves, tiles: list[slice], found: list[Any]) -> tuple[Any, ...]:
+    def _parcel(self, moves: Moves, shares: list[Share], found: list[Any]) -> tuple[Any, ...]:
         """Return a few arrays in place of what was found for some tiles."""
         r, proposals = moves.H.shape[1], [proposal for proposal, _ in found]
-        moved = [moves.moved[moves.round.places(tile)] for tile in tiles]
+        moved = [moves.moved[share.places] for share in shares]
         values = np.array([[*p.decreases, p.violation] for p in proposals]).reshape(-1, 3)
         W = [p.change.W for p in proposals if p.change.W is not None]
         D = [p.change.D for p in proposals if p.change.D is not None]
@@ -110,10 +114,10 @@ class SharedRounds(Rounds):
             self._rooms[name] = room = room_for(rows.size, rows.dtype, len(self._tiles))
         return room
 
-    def _meetings(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Array]:
+    def _meetings(self, moves: Moves, sums: Any, shares: list[Share]) -> list[Array]:
         """Add up the own pieces of the listed pairs; learn of all others."""
-        tasks = self.loss.meetings(sums, moves, tiles)
-        whose = self._whose(sums, tasks, tiles)
+        tasks = self.loss.meetings(sums, moves, shares)
+        whose = self._whose(sums, tasks, shares)
         own = [k for k, rank in enumerate(whose) if rank == self.rank]
         found = self._all([tasks[k] for k in own])
         shared = _shared_products(sums)
@@ -128,12 +132,12 @@ class SharedRounds(Rounds):
                 shared.learn(news)
         return met
 
-    def _whose(self, sums: Any, tasks: list[Task], tiles: list[slice]) -> list[int]:
+    def _whose(self, sums: Any, tasks: list[Task], shares: list[Share]) -> list[int]:
         """Say whose each piece of the listed pairs is: as a rule they come tile by tile."""
         shared = _shared_products(sums)
         if shared is not None:
             return list(shared.owners(len(tasks)))
-        return [self._ranks[tiles[k % len(tiles)].start] for k in range(len(tasks))]
+        return [self._ranks[shares[k % len(shares)].start] for k in range(len(tasks))]
 
 
 def _shared_products(sums: Any) -> Any:
@@ -157,18 +161,18 @@ def _proposals_of(values: Array, W: Array, D: Array) -> list[Proposal]:
     ]
 
 
-def _put_moved(moves: Moves, tiles: list[slice], moved: Array, rows: Packed) -> None:
+def _put_moved(moves: Moves, shares: list[Share], moved: Array, rows: Packed) -> None:
     """Put the rows of another member's tiles among the new ones."""
     done, unpacking = 0, Unpacking(rows)
-    for tile in tiles:
-        places, where = moves.round.places(tile), moves.round.where(tile)
+    for share in shares:
+        places = share.places
         New, here = moves.New[places], moved[done : done + places.stop - places.start]
         if here.all():
             unpacking.into(New)
         else:
             some = np.empty((np.count_nonzero(here), New.shape[1]), New.dtype)
             unpacking.into(some)
-            New[:] = moves.H[where]
+            New[:] = moves.H[share.where]
             New[here] = some
         moves.moved[places] = here
         done += len(here)

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.meetings import across, added
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal
 from odsymnmf.engine.team import Team
-from odsymnmf.problem.rounds import Moves, Round, rounds
+from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Share, rounds
 
 # A rise of f by less than this share of f(0) is rounding.
 NO_RISE = 2.0**-50
@@ -36,6 +37,8 @@ class Rounds:
     def __init__(self, loss: Loss, team: Team):
         self.loss, self.team, self.refused = loss, team, 0
         self._tiles: list[slice] = []
+        # The shares of whole rounds: to cut them in every sweep would cost a thirtieth of it.
+        self._shares: dict[Round, list[Share]] = {}
         # Room for the rows of a round: new memory for each would cost a tenth of the sweep.
         self._room = np.empty((0, 0))
 
@@ -61,37 +64,43 @@ class Rounds:
         """Solve the rows of a round; put them in place if f falls, else do its halves in turn."""
         sums.begin_round()
         moves = Moves(round, H, self._room[: round.size], np.empty(round.size, np.bool_))
-        tiles = [tile for tile in self._tiles if round.places(tile).start < round.places(tile).stop]
-        proposals = self._proposals(moves, sums, tiles)
+        shares = self._shares_of(round)
+        proposals = self._proposals(moves, sums, shares)
         decreases, change = _joined(self.loss.A.weights.background, proposals)
-        met = sum(self._meetings(moves, sums, tiles))
+        met = sum(self._meetings(moves, sums, shares))
         if round.size > 1:
             decreases -= met
             decrease = float(np.dot(self.loss.scales, decreases))
             if decrease < 0.0 and decrease < -self._allowed:
                 self.refused += 1
                 return self._sum([self._round(half, H, sums) for half in round.halves()])
-        self._put(moves, sums, tiles, change)
+        self._put(moves, sums, shares, change)
         absolute, squared = decreases.tolist()
         violation = self.loss.together([proposal.violation for proposal in proposals])
         return Pass(absolute, squared, violation)
 
-    def _proposals(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Proposal]:
+    def _shares_of(self, round: Round) -> list[Share]:
+        if round in self._shares:
+            return self._shares[round]
+        shares = round.shares(self._tiles)
+        if round.stride == ROUNDS:  # parts of rounds are seldom asked for
+            self._shares[round] = shares
+        return shares
+
+    def _proposals(self, moves: Moves, sums: Any, shares: list[Share]) -> list[Proposal]:
         """Solve the rows of every tile, and say what they would do, tile by tile."""
-        return self.team.all([partial(self._propose, moves, sums, tile) for tile in tiles])
+        return self.team.all([partial(self._propose, moves, sums, share) for share in shares])
 
-    def _meetings(self, moves: Moves, sums: Any, tiles: list[slice]) -> list[Array]:
+    def _meetings(self, moves: Moves, sums: Any, shares: list[Share]) -> list[Array]:
         """Return what listed pairs inside the round add, piece by piece."""
-        return self.team.all(self.loss.meetings(sums, moves, tiles))
+        return self.team.all(self.loss.meetings(sums, moves, shares))
 
-    def _propose(self, moves: Moves, sums: Any, tile: slice) -> Proposal:
-        round, places = moves.round, moves.round.places(tile)
-        return self.loss.propose(
-            moves.H, sums, round.items(tile), moves.New[places], moves.moved[places]
-        )
+    def _propose(self, moves: Moves, sums: Any, share: Share) -> Proposal:
+        New, moved = moves.New[share.places], moves.moved[share.places]
+        return self.loss.propose(moves.H, sums, share.items, New, moved)
 
-    def _put(self, moves: Moves, sums: Any, tiles: list[slice], change: Change) -> None:
-        rows = [partial(_put_rows, moves, sums, tile) for tile in tiles]
+    def _put(self, moves: Moves, sums: Any, shares: list[Share], change: Change) -> None:
+        rows = [partial(_put_rows, moves, sums, share) for share in shares]
         self.team.all([*rows, *sums.put()])
         sums.add(change, moves.H)
 
@@ -106,7 +115,7 @@ def _joined(w0: float, proposals: list[Proposal]) -> tuple[Array, Change]:
     return decreases, change
 
 
-def _put_rows(moves: Moves, sums: Any, tile: slice) -> None:
-    where, New = moves.round.where(tile), moves.New[moves.round.places(tile)]
-    moves.H[where] = New
-    sums.rows_changed(where, New)
+def _put_rows(moves: Moves, sums: Any, share: Share) -> None:
+    New = moves.New[share.places]
+    kernels.rounds.put(share.items, New, moves.H)
+    sums.rows_changed(share.where, New)

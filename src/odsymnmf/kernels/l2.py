@@ -48,9 +48,8 @@ class Row(NamedTuple):
 
 def workspace(r: int) -> Row:
     """Return room for one row of r entries."""
-    x, before, own, g, u, inverse, root = on_lines(7, r)[:, :r]
-    values, found = on_lines(2, r + 1)
-    return Row(x, before, own, g, u, inverse, root, values, found.view(np.uintp))
+    *vectors, values, found = on_lines(9, r + 1)
+    return Row(*(vector[:r] for vector in vectors), values, found.view(np.uintp))
 
 
 @part

@@ -202,6 +202,17 @@ def propose_mixed(items, rows, stored, uneven, H, sums, room, mix, limits, New, 
     return absolute, squared, furthest, 2.0 * clash_W, clash_D
 
 
+@kernel
+def put(items, New, H):
+    """Set the rows of the items in H."""
+    for p in range(len(items)):
+        if p + 2 < len(items):
+            prefetch(H, items[p + 2])
+        k = items[p]
+        for l in range(H.shape[1]):
+            H[k, l] = New[p, l]
+
+
 @summing
 def stored_products(items, rows, lattice, H, New, moved):
     """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round."""

@@ -78,10 +78,12 @@ def _add_neighbours(source, p, items, M, g):
 
 
 def _fetch_rows(source, p, items):
-    """Have the entries of an item's row fetched that is two steps ahead; 64 bytes are a line."""
-    if p + 2 < len(items):
+    """Have the entries of an item's row fetched that is four steps ahead; 64 bytes are a line."""
+    if p + 4 < len(items):
         indptr, indices, data = source.indptr, source.indices, source.data
-        k = items[p + 2]
+        k = items[p + 4]
+        if p + 8 < len(items):
+            prefetch(indptr, items[p + 8])
         for j in range(indptr[k], indptr[k + 1], 8):
             prefetch(indices, j)
             prefetch(data, j)

@@ -12,7 +12,7 @@ from odsymnmf.problem.blocking import cleared, full_csr, without_diagonal
 from odsymnmf.problem.closed_forms import pairwise_error
 from odsymnmf.problem.following import BLOCK, Streaming, block_product, joined, square
 from odsymnmf.problem.full_rows import FullRows
-from odsymnmf.problem.rounds import Round
+from odsymnmf.problem.rounds import Round, Share
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
 from odsymnmf.resources import require
 
@@ -98,11 +98,9 @@ class Dense(FullRows):
         """Return the rows of the items in CSR form, without the diagonal."""
         return full_csr(self.A[items], items)
 
-    def rows_inside(self, round: Round, tile: slice) -> Any:
+    def rows_inside(self, round: Round, share: Share) -> Any:
         """Return the rows of a tile's items in a round, the columns of the round alone."""
-        return full_csr(
-            self.A[round.where(tile), round.all].copy(), round.numbers(tile), round.members
-        )
+        return full_csr(self.A[share.where, round.all].copy(), share.numbers, round.members)
 
     def full_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items, zeros on the diagonal, in float64."""

@@ -13,7 +13,7 @@ from odsymnmf.problem.blocking import cleared, full_csr, row_squares, scaled_row
 from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
 from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
 from odsymnmf.problem.full_rows import FullRows
-from odsymnmf.problem.rounds import Round
+from odsymnmf.problem.rounds import Round, Share
 from odsymnmf.problem.weights import ORDINARY, Weights, scaled_weights
 
 # Rows, or features, of the pieces of a large product.
@@ -131,11 +131,11 @@ class Gram(FullRows):
             return None
         return np.asarray((self.X @ self.X.T).toarray())
 
-    def rows_inside(self, round: Round, tile: slice) -> Any:
+    def rows_inside(self, round: Round, share: Share) -> Any:
         """Return the rows of a tile's items in a round, the columns of the round alone."""
-        block = self.X[round.where(tile)] @ self.X[round.all].T
+        block = self.X[share.where] @ self.X[round.all].T
         full = block.toarray() if sparse.issparse(block) else block
-        return full_csr(full, round.numbers(tile), round.members)
+        return full_csr(full, share.numbers, round.members)
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

@@ -9,7 +9,7 @@ let the products learn of it. Tasks may run side by side.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import share
-from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Task
+from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Share, Task
 
 # No block whose items tell each other of changes: in a round they do not.
 NO_SQUARE = np.zeros((0, 0))
@@ -35,8 +35,14 @@ WORK = 2**26
 class Neighbouring:
     """Of a sparse A: g is gathered from the rows of H themselves, so there is nothing to follow."""
 
-    def __init__(self, A: Any, rows_inside: Callable[[Round, slice], Any]):
+    def __init__(self, A: Any, rows_inside: Callable[[Round, Share], Any]):
         self.A, self.rows_inside = A, rows_inside
+
+    @cached_property
+    def _neighbours(self) -> Any:
+        from odsymnmf.kernels.sources import Neighbours
+
+        return Neighbours(self.A.indptr, _unsigned(self.A.indices), self.A.data)
 
     @property
     def entries(self) -> int:
@@ -44,23 +50,21 @@ class Neighbouring:
         return int(self.A.nnz // self.A.shape[0])
 
     def source(self, items: Array, H: Array) -> Any:
-        from odsymnmf.kernels.sources import Neighbours
-
-        return Neighbours(self.A.indptr, _unsigned(self.A.indices), self.A.data)
+        return self._neighbours
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         source = self.source(items, H)
         for b in blocks(len(items), _rows_at_once(self.A, H.shape[1])):
             yield items[b], source
 
-    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
-        return [partial(self._meeting, moves, tile) for tile in tiles]
+    def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
+        return [partial(self._meeting, moves, share) for share in shares]
 
-    def _meeting(self, moves: Moves, tile: slice) -> float:
+    def _meeting(self, moves: Moves, share: Share) -> float:
         from odsymnmf.kernels.rounds import stored_products
 
-        items, rows = moves.round.items(tile), self.rows_inside(moves.round, tile)
-        return float(stored_products(items, rows, moves.round.lattice, *moves[1:]))
+        rows = self.rows_inside(moves.round, share)
+        return float(stored_products(share.items, rows, moves.round.lattice, *moves[1:]))
 
     def put(self) -> list[Task]:
         return []
@@ -96,16 +100,14 @@ class Streaming(Neighbouring):
         G = block_product(self.A, H, items, NO_SQUARE)
         return Block(G, NO_SQUARE, np.zeros_like(G))
 
-    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
         steps = moves.steps
-        return [partial(self._met, moves.round, steps, tile) for tile in tiles]
+        return [partial(self._met, moves.round, steps, share) for share in shares]
 
-    def _met(self, round: Round, steps: Array, tile: slice) -> float:
-        places = round.places(tile)
-        S = self.A[round.where(tile), round.all].astype(np.float64)
-        own = np.arange(len(S))
-        S[own, places.start + own] = 0
-        return float(np.einsum("ij,ij->", steps[places], S @ steps))
+    def _met(self, round: Round, steps: Array, share: Share) -> float:
+        S = self.A[share.where, round.all].astype(np.float64)
+        S[np.arange(len(S)), share.numbers] = 0
+        return float(np.einsum("ij,ij->", steps[share.places], S @ steps))
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         from odsymnmf.kernels.sources import Block
@@ -153,7 +155,7 @@ class FeatureSums:
         for b in blocks(len(items), _rows_at_once(self.X, H.shape[1])):
             yield items[b], source
 
-    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
         words, columns = self._words_of(moves.round)
         # Ranges of all words, whether a round has them or not: a range may be another machine's.
         cuts = np.searchsorted(words, [*range(0, self.X.shape[1], WORDS), self.X.shape[1]])
@@ -231,7 +233,7 @@ class FeatureBlocks(FeatureSums):
         G -= self.norms[items, None] * H[items]
         return Block(G, NO_SQUARE, np.zeros_like(G))
 
-    def meetings(self, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
         some = list(blocks(self.X.shape[1], FEATURES))
         self._staged, steps = [None] * len(some), moves.steps
         X = self.X[moves.round.all]

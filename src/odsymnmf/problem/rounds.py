@@ -45,35 +45,42 @@ class Round(NamedTuple):
 
         return Lattice(self.first, self.stride - 1, self.stride.bit_length() - 1)
 
-    def places(self, tile: slice) -> slice:
-        """Return which of the items are in a tile."""
-        return slice(
-            *(max(0, -((self.first - end) // self.stride)) for end in (tile.start, tile.stop))
-        )
-
     @property
     def members(self) -> Array:
         """The items."""
         return np.arange(self.first, self.n, self.stride)
 
-    def numbers(self, tile: slice) -> Array:
-        """Return the places in the round of the items in a tile."""
-        places = self.places(tile)
-        return np.arange(places.start, places.stop)
+    def shares(self, tiles: list[slice]) -> "list[Share]":
+        """Return the share of every tile that has one."""
+        shares = [self._share(tile) for tile in tiles]
+        return [share for share in shares if len(share.items)]
 
-    def items(self, tile: slice) -> Array:
-        """Return the items in a tile."""
-        return self.first + self.stride * self.numbers(tile)
-
-    def where(self, tile: slice) -> slice:
-        """Return the same as a slice of all items."""
-        places = self.places(tile)
-        return slice(self.first + self.stride * places.start, tile.stop, self.stride)
+    def _share(self, tile: slice) -> "Share":
+        ends = (-((self.first - end) // self.stride) for end in (tile.start, tile.stop))
+        places = slice(*(max(0, end) for end in ends))
+        where = slice(self.first + self.stride * places.start, tile.stop, self.stride)
+        items = self.first + self.stride * np.arange(places.start, places.stop)
+        return Share(tile.start, places, where, items)
 
     def halves(self) -> "list[Round]":
         """Return every other item, and the rest."""
         firsts = (self.first, self.first + self.stride)
         return [Round(first, 2 * self.stride, self.n) for first in firsts if first < self.n]
+
+
+class Share(NamedTuple):
+    """The items of a round that are in a tile: where that begins, and three ways to say which."""
+
+    start: int
+    # In the round, and among all items.
+    places: slice
+    where: slice
+    items: Array
+
+    @property
+    def numbers(self) -> Array:
+        """The places in the round."""
+        return np.arange(self.places.start, self.places.stop)
 
 
 def rounds(n: int) -> list[Round]:

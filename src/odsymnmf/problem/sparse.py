@@ -14,7 +14,7 @@ from odsymnmf.problem.blocking import row_squares, rows_of, scaled_rows
 from odsymnmf.problem.closed_forms import absolute_error, explained, pair_squares, unless_cancelled
 from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
-from odsymnmf.problem.rounds import ROUNDS, Round
+from odsymnmf.problem.rounds import ROUNDS, Round, Share
 from odsymnmf.problem.weights import (
     ORDINARY,
     Weights,
@@ -157,12 +157,12 @@ class Sparse:
         same = (rows - self.A.indices) % ROUNDS == 0
         return keep_entries(self.A, same & (rows > self.A.indices))
 
-    def rows_inside(self, round: Round, tile: slice) -> Any:
+    def rows_inside(self, round: Round, share: Share) -> Any:
         """Return the rows of a tile's items in a round, with its columns before the diagonal."""
         from odsymnmf.kernels.l1 import Rows
 
         inside = self._inside
-        return Rows(round.items(tile), inside.indptr, inside.indices, inside.data)
+        return Rows(share.items, inside.indptr, inside.indices, inside.data)
 
     @property
     def row_entries(self) -> int:

@@ -16,7 +16,7 @@ from odsymnmf.engine.losses.pairs import PairLoss
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem.blocking import rows_of
-from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.rounds import Moves, Share, Task
 
 
 class ColumnSums:
@@ -144,10 +144,10 @@ class L1(PairLoss):
         decrease = weights.even * decrease - weights.background * clash
         return Proposal(np.array([decrease, 0.0]), furthest, Change(change, None))
 
-    def meetings(self, sums: ColumnSums, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, sums: ColumnSums, moves: Moves, shares: list[Share]) -> list[Task]:
         """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
-        found = meetings.stored(self.A, moves, tiles, [1])
-        return [*found, *meetings.exceptions(self.A, moves, tiles, [1])]
+        found = meetings.stored(self.A, moves, shares, [1])
+        return [*found, *meetings.exceptions(self.A, moves, shares, [1])]
 
     def together(self, violations: list[float]) -> float:
         """Return the largest."""

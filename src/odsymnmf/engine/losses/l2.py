@@ -12,7 +12,7 @@ from odsymnmf.engine.losses.pairs import PairLoss
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
 from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem import Similarity
-from odsymnmf.problem.rounds import Moves, Task, tiles
+from odsymnmf.problem.rounds import Moves, Share, Task, tiles
 
 
 class GramSums:
@@ -131,10 +131,10 @@ class L2(PairLoss):
         decrease = weights.even * decrease - weights.background * clash
         return Proposal(np.array([0.0, decrease]), violation, Change(None, change))
 
-    def meetings(self, sums: GramSums, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, sums: GramSums, moves: Moves, shares: list[Share]) -> list[Task]:
         """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
-        found = meetings.products(self.A, sums.products.meetings(moves, tiles))
-        return [*found, *meetings.exceptions(self.A, moves, tiles, [2])]
+        found = meetings.products(self.A, sums.products.meetings(moves, shares))
+        return [*found, *meetings.exceptions(self.A, moves, shares, [2])]
 
     def together(self, violations: list[float]) -> float:
         """Return the sum."""

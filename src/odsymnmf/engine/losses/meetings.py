@@ -8,7 +8,7 @@ from odsymnmf import kernels
 from odsymnmf.arrays import Array
 from odsymnmf.engine.losses.protocol import Change
 from odsymnmf.problem import Similarity
-from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.rounds import Moves, Share, Task
 
 
 def across(before: Change | None, change: Change) -> Array:
@@ -33,15 +33,15 @@ def added(before: Change | None, change: Change) -> Change:
     return before
 
 
-def exceptions(A: Similarity, moves: Moves, tiles: list[slice], powers: list[int]) -> list[Task]:
+def exceptions(A: Similarity, moves: Moves, shares: list[Share], powers: list[int]) -> list[Task]:
     """Return the tasks that add up the exceptions."""
     if A.weights.exceptions is None:
         return []
-    return [partial(_exceptions, A, moves, tile, powers) for tile in tiles]
+    return [partial(_exceptions, A, moves, share, powers) for share in shares]
 
 
-def _exceptions(A: Similarity, moves: Moves, tile: slice, powers: list[int]) -> Array:
-    listed, items, found = A.weights.exceptions, moves.round.items(tile), np.zeros(2)
+def _exceptions(A: Similarity, moves: Moves, share: Share, powers: list[int]) -> Array:
+    listed, items, found = A.weights.exceptions, share.items, np.zeros(2)
     rows = kernels.l1.Rows(items, listed.indptr, listed.indices, listed.a)
     for power in powers:
         found[power - 1] = kernels.rounds.listed_rise(
@@ -50,18 +50,18 @@ def _exceptions(A: Similarity, moves: Moves, tile: slice, powers: list[int]) -> 
     return found
 
 
-def stored(A: Similarity, moves: Moves, tiles: list[slice], powers: list[int]) -> list[Task]:
+def stored(A: Similarity, moves: Moves, shares: list[Share], powers: list[int]) -> list[Task]:
     """Return the tasks that add up the stored pairs, row by row."""
     if A.weights.background == 0:
         return []
-    return [partial(_stored, A, moves, tile, powers) for tile in tiles]
+    return [partial(_stored, A, moves, share, powers) for share in shares]
 
 
-def _stored(A: Similarity, moves: Moves, tile: slice, powers: list[int]) -> Array:
-    items, lattice, found = moves.round.items(tile), moves.round.lattice, np.zeros(2)
-    if not moves.moved[moves.round.places(tile)].any():
+def _stored(A: Similarity, moves: Moves, share: Share, powers: list[int]) -> Array:
+    items, lattice, found = share.items, moves.round.lattice, np.zeros(2)
+    if not moves.moved[share.places].any():
         return found
-    rows = A.rows_inside(moves.round, tile)
+    rows = A.rows_inside(moves.round, share)
     inside = kernels.rounds
     if 1 in powers:
         found[0] = inside.listed_rise(items, rows, None, lattice, *moves[1:], 1)

@@ -21,7 +21,7 @@ from odsymnmf.engine.losses.pairs import PairLoss
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.blocking import rows_of
-from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.rounds import Moves, Share, Task
 
 
 class BothSums:
@@ -179,10 +179,10 @@ class Mixed(PairLoss):
         found = weights.even * np.array(decreases) - weights.background * clashes
         return Proposal(found, furthest, change)
 
-    def meetings(self, sums: BothSums, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, sums: BothSums, moves: Moves, shares: list[Share]) -> list[Task]:
         """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
-        found = meetings.stored(self.A, moves, tiles, [1, 2])
-        return [*found, *meetings.exceptions(self.A, moves, tiles, [1, 2])]
+        found = meetings.stored(self.A, moves, shares, [1, 2])
+        return [*found, *meetings.exceptions(self.A, moves, shares, [1, 2])]
 
     def together(self, violations: list[float]) -> float:
         """Return the largest."""

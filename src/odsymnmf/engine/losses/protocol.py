@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from odsymnmf.arrays import Array
 from odsymnmf.problem import Similarity
-from odsymnmf.problem.rounds import Moves, Task
+from odsymnmf.problem.rounds import Moves, Share, Task
 
 
 class Scales(NamedTuple):
@@ -170,7 +170,7 @@ class Loss(Protocol):
         H and the sums stay as they are. ``moved`` says which rows differ.
         """
 
-    def meetings(self, sums: Any, moves: Moves, tiles: list[slice]) -> list[Task]:
+    def meetings(self, sums: Any, moves: Moves, shares: list[Share]) -> list[Task]:
         """Return tasks whose sum is what listed pairs inside a round add to f_1 and f_2."""
 
     def together(self, violations: list[float]) -> float:
