@@ -48,8 +48,9 @@ class Row(NamedTuple):
 
 def workspace(r: int) -> Row:
     """Return room for one row of r entries."""
-    *vectors, values, found = on_lines(9, r + 1)
-    return Row(*(vector[:r] for vector in vectors), values, found.view(np.uintp))
+    room = on_lines(9, r + 1)
+    x, before, own, g, u, inverse, root = room[:7, :r]
+    return Row(x, before, own, g, u, inverse, root, room[7], room[8].view(np.uintp))
 
 
 @part
