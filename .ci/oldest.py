@@ -11,6 +11,8 @@ PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 # What only developers need may be as new as it likes.
 TOOLS = {"dev", "docs", "integrations", "bench"}
 BOUND = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)")
+# What the oldest versions need without saying so: Matplotlib 3.8 calls what pyparsing deprecates.
+BESIDES = ["pyparsing<3.3"]
 
 
 def constraints() -> list[str]:
@@ -20,7 +22,7 @@ def constraints() -> list[str]:
     for extra, packages in project["optional-dependencies"].items():
         wanted += [] if extra in TOOLS else packages
     bounds = [BOUND.match(package) for package in wanted]
-    return sorted({f"{found[1]}=={found[2]}" for found in bounds if found})
+    return sorted({f"{found[1]}=={found[2]}" for found in bounds if found}) + BESIDES
 
 
 if __name__ == "__main__":

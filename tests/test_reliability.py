@@ -143,7 +143,7 @@ def unsound(shape, form="csr"):
         form
     )
     if form == "coo":
-        S.coords[0][0] = 2_000_000_000
+        S.row[0] = 2_000_000_000
     else:
         S.indices[0] = 2_000_000_000
     return S

@@ -50,13 +50,13 @@ def as_csr(X: Any, name: str) -> Any:
     >>> X.indices[0] = 2_000_000_000
     >>> as_csr(X, "A")
     Traceback (most recent call last):
-    ValueError: A is not a sound sparse matrix: indices must be < 2. Make it anew...
+    ValueError: A is not a sound sparse matrix: ...
     """
     try:
         if hasattr(X, "check_format"):
             X.check_format(full_check=True)
         elif X.format == "coo" and X.nnz:  # scipy has no method for it
-            for at, size in zip(X.coords, X.shape, strict=True):
+            for at, size in zip((X.row, X.col), X.shape, strict=True):
                 if not 0 <= at.min() <= at.max() < size or len(at) != len(X.data):
                     raise ValueError(f"indices must be from 0 to {size - 1}")
     except ValueError as error:

@@ -314,6 +314,34 @@ def test_sigterm_before_the_first_sweep(edges, tmp_path):
 
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["fitting.start", "runs.write_result"])
+def test_a_signal_in_a_destructor(edges, tmp_path, number, place):
+    """Python drops what is raised there."""
+    code = (
+        "import signal, sys, time\n"
+        "from odsymnmf import fitting, runs\n"
+        "from odsymnmf.cli import main\n"
+        "class Dying:\n"
+        "    def __del__(self):\n"
+        f"        signal.raise_signal({int(number)})\n"
+        "def wait(*arguments, **options):\n"
+        "    Dying()\n"
+        f"    if {number == signal.SIGINT and place.startswith('runs')}:\n"
+        "        Dying()\n"  # the first lets a finished fit be saved
+        "    time.sleep(100)\n"
+        f"{place} = wait\n"
+        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
+        "main()\n"
+    )
+    done = python(code)
+    assert done.returncode == 128 + number
+    assert "Traceback" not in done.stderr
+    assert "ignored" not in done.stderr
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_when_the_fit_has_just_ended(edges, tmp_path, number):
     """It comes while the handlers of the fit give way to those of the command."""
     code = (

@@ -40,3 +40,9 @@ def test_adjacency_lists(tmp_path, name):
     order = [items.names.index(node) for node in NAMES]
     np.testing.assert_array_equal(dense(items.matrix)[np.ix_(order, order)], A != 0)
     assert io.read(path, format="adjlist").names == items.names
+
+
+def test_pajek_lines_may_be_blank_in_any_way(tmp_path):
+    path = tmp_path / "a.net"
+    path.write_text("*Vertices 2\n\u2003\n*Edges\n\u00a0\n1 2\n", encoding="utf-8")
+    assert io.read(path).matrix.toarray().tolist() == [[0, 1], [1, 0]]

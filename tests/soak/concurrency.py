@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from odsymnmf import similarity
 
@@ -44,9 +45,10 @@ def threads(cases):
     def work(k):
         found[k] = fit(*cases[k])
 
+    # Fits in threads of one's own leave BLAS as it is set (reliability.md, "The same bits"). And
     # Python's list of filters belongs to the process: each thread that leaves `catch_warnings` puts
-    # back what it found, others' changes included. So one filter is set around all of them.
-    with warnings.catch_warnings():
+    # back what it found, others' changes included. So both are set around all of them.
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         workers = [Thread(target=work, args=(k,), daemon=True) for k in range(len(cases))]
         for worker in workers:

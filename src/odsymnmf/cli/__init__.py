@@ -1,11 +1,9 @@
 """The command line: parse, call, print. Heavy imports wait inside the commands."""
 
 import io
-import os
-import signal
 import sys
 
-from odsymnmf.cli.ending import TERMINATED
+from odsymnmf.cli.ending import listen
 
 __all__ = ["main"]
 
@@ -23,11 +21,5 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     # Who is told to end by a batch system leaves nothing half-written either.
-    signal.signal(signal.SIGTERM, _end)
+    listen()
     app(prog_name="odsymnmf")
-
-
-def _end(number: int, frame: object) -> None:
-    # Past Python's own stream, which may be in the middle of a line.
-    os.write(2, b"\n" + TERMINATED.encode() + b"\n")
-    sys.exit(128 + number)

@@ -72,7 +72,8 @@ def read_pajek(path: Path, data: bytes, symmetrize: str | None) -> Items:
 def _rows(text: bytes) -> Iterator[tuple[list[str], int]]:
     for start, end, line in lines(text):
         found = WORD.findall(text[start:end].decode())
-        yield [quoted or plain for quoted, plain in found], line
+        if found:  # a line may be blank in more ways than ASCII knows
+            yield [quoted or plain for quoted, plain in found], line
 
 
 def _numbers(path: Path, words: list[str], line: int, size: int) -> list[str]:

@@ -164,8 +164,9 @@ def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
                 w *= data[link]
                 link += np.uint64(1)
                 entry, beyond = np.uint64(span[i, 0]), np.uint64(span[i, 1])
-                for d in range(np.uint64(SHORT)):
-                    near[listed + d], more[listed + d] = column[entry + d], w * value[entry + d]
+                for s in range(SHORT):
+                    at, to = entry + np.uint64(s), listed + np.uint64(s)
+                    near[to], more[to] = column[at], w * value[at]
                 for d in range(entry + np.uint64(SHORT), beyond):
                     m = _meet(np.uint32(column[d]), w * value[d], m, pos, met, met_g)
                 listed += min(beyond - entry, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
