@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner, Result
 
 import odsymnmf
 from odsymnmf.cli.app import app
 
 FILES = ["labels.csv", "matrix.npz", "membership.csv", "model.odsym", "report.html", "run.json"]
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
 COMMAND = [sys.executable, "-m", "odsymnmf.cli"]
 
 
@@ -64,3 +66,10 @@ def write_long_fit(path: Path) -> Path:
     pairs = {(int(i), int(j)) for i, j in rng.integers(0, 3000, size=(60_000, 2)) if i < j}
     path.write_text("".join(f"a{i},a{j}\n" for i, j in sorted(pairs)), encoding="utf-8")
     return path
+
+
+def python(code: str) -> subprocess.CompletedProcess:
+    """Run a script."""
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment()
+    )

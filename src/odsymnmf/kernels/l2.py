@@ -20,7 +20,7 @@ from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.items import At, Limits
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, remember, terms
+from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, terms
 from odsymnmf.kernels.symnmf import minimise_quartic
 from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
 
@@ -85,18 +85,11 @@ def _leave_out_exactly(k, H, D, peak, own):
 
 
 @part
-def load(k, H, sums, row):
-    """Set x = own = before = h_k and u = D x, and list the non-zeros of x.
+def begin_row(k, H, sums, row):
+    """Set x = own = h_k and u = D x, and list the non-zeros of x.
 
     Return how many there are, |x|^2 and c = own . x: D_k x is u - c own.
     """
-    remember(k, H, row.before)
-    return begin_row(k, H, sums, row)
-
-
-@part
-def begin_row(k, H, sums, row):
-    """As `load`, but for ``before``, which not every sweep needs."""
     D, peak = sums.D, sums.peak
     r = D.shape[0]
     x, own, u = row.x, row.own, row.u
@@ -154,8 +147,8 @@ def _violation(slope, old, upper):
 def entries(at, source, uneven, diagonal, H, D, row, limits, start, out):
     """Bring the entries of row x of an item to their optimum in turn, and write them down.
 
-    ``start`` is what `load` has returned. Return how many entries x has or had, the decrease of the
-    objective and the violation of the optimality conditions met on the way.
+    ``start`` is what `begin_row` returned. Return how many entries x has or had, the decrease of f
+    and the violation of the optimality conditions met on the way.
     """
     m, norm, c = start
     k, p, o, upper, r = at.item, at.row, at.out, limits.upper, D.shape[0]

@@ -16,9 +16,9 @@ import numpy as np
 from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.items import At, Limits
 from odsymnmf.kernels.l1 import begin, gather_columns, move, positive_neighbours, residuals, totals
-from odsymnmf.kernels.l2 import load, note_peaks, update_gram
+from odsymnmf.kernels.l2 import begin_row, note_peaks, update_gram
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TINY
-from odsymnmf.kernels.sources import add_rows
+from odsymnmf.kernels.sources import add_rows, remember
 from odsymnmf.kernels.weighted_median import partition, pivot_of
 from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
 
@@ -86,7 +86,8 @@ def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
     for l in range(r):
         g[l] = S[l] = 0.0
     add_rows(g, rows.indices, rows.data, rows.indptr[q], rows.indptr[q + 1], H)
-    m, _, c = load(k, H, sums.l2, row)
+    remember(k, H, row.before)
+    m, _, c = begin_row(k, H, sums.l2, row)
     near = positive_neighbours(q, rows, stored, sums.l1.held, around)
     add_rows(S, around.near, around.weight, 0, near, H)
     totals(at, uneven, H, sums.l1, around)
