@@ -37,7 +37,7 @@ class Pace:
 
     A start ends when its violation has fallen to the tolerance, at best by the same factor in every
     sweep, and at the latest after ``max_iter`` sweeps: the share of the way behind it is the larger
-    of log(violation) / log(tol) and n_iter / max_iter, and never falls.
+    of log(violation) / log(tol) and n_iter / max_iter, and never decreases.
     """
 
     def __init__(self, max_iter: int, n_init: int, tol: float):

@@ -92,7 +92,7 @@ def _try(
     steps = _sweep(loss, H, sums, items, rounding)
     decrease = new_worth.value - worth.value + sum(steps)
     work += len(steps) * row_work(loss.A, items)
-    # No loss can fall below zero: what claims to, is rounding that got out of hand.
+    # No loss is below zero: a decrease that claims so is rounding that got out of hand.
     if rounding < decrease <= objective + rounding:
         return Trial(items, decrease, work)
     H[items] = rows

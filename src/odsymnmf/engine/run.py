@@ -66,7 +66,7 @@ class State:
     complete : the same
         H after the last sweep or accepted restart.
     decreases : list of float
-        By how much the objective fell in each sweep and accepted restart.
+        By how much the objective decreased in each sweep and accepted restart.
     restarts : list of int
         Which of these follow an accepted restart; counted from 1.
     n_iter, fresh : int

@@ -1,8 +1,8 @@
 """Sweeps in rounds: rows that are solved side by side, with f never rising.
 
 One by one, row k + 1 is solved against H with row k in place. In a round, all rows are solved
-against H as it was when the round began, by however many threads; then, if f falls, they are put in
-place at once. By how much f falls is known exactly: what every row gains alone, less what pairs
+against H as it was when the round began, by any number of threads; then, if f decreases, they are
+put in place at once. The decrease is known exactly: what every row gains alone, less what pairs
 inside the round add. If f would rise, the round is split in two, down to single rows, which never
 raise it. Pieces of work and the order in which their sums are added are fixed by the problem, so
 the result does not depend on who did the work.
@@ -61,7 +61,7 @@ class Rounds:
         return Pass(sum(absolute), sum(squared), self.loss.together(list(violations)))
 
     def _round(self, round: Round, H: Array, sums: Any) -> Pass:
-        """Solve the rows of a round; put them in place if f falls, else do its halves in turn."""
+        """Solve the rows of a round; put them in place if f decreases, else do its halves."""
         sums.begin_round()
         moves = Moves(round, H, self._room[: round.size], np.empty(round.size, np.bool_))
         shares = self._shares_of(round)

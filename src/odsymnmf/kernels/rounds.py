@@ -1,8 +1,9 @@
 """Rounds: many items get new rows at once, each as if all others stayed as they are.
 
 The rows go to ``New``, not to H. Two items of a round that both moved were solved against rows of
-each other that are no longer there, so f falls by less than the rows say. With d_i = n_i - o_i, the
-new row less the old, and E_i = n_i n_i^T - o_i o_i^T, what pairs i != j of the round add is
+each other that are no longer there, so f decreases by less than the rows say. With the step
+d_i = n_i - o_i from the old row to the new one, and E_i = n_i n_i^T - o_i o_i^T, pairs i != j of the
+round add
 
     l2:  sum <E_i, E_j> - 2 A_ij d_i . d_j,
     l1:  sum |A_ij - n_i . n_j| - |A_ij - n_i . o_j| - |A_ij - o_i . n_j| + |A_ij - o_i . o_j|,

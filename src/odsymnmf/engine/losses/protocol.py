@@ -70,8 +70,8 @@ class Worth(NamedTuple):
 class Sums(Protocol):
     """What sweeps keep up to date about H.
 
-    A column that is built anew: `save`, `column_changed`, sweeps, and `restore` if it was in vain.
-    A round: `begin_round`, `Loss.propose` for every tile, `Loss.meetings`; then, only if f falls,
+    A column that is rebuilt: `save`, `column_changed`, sweeps, and `restore` if f did not decrease.
+    A round: `begin_round`, `Loss.propose` for every tile, `Loss.meetings`; then, if f decreases,
     `rows_changed` and the tasks of `put`, in any order, and at last `add`.
     """
 

@@ -20,7 +20,7 @@ COPIES = 3
 def sparse_is_chosen(
     memberships: Any, A: Similarity, r: int | None, *, loss: str, diagonal: str, init: Any
 ) -> bool:
-    """Say whether memberships are to be sparse; ValueError where that is asked for in vain.
+    """Say whether memberships are to be sparse; ValueError where that is not possible.
 
     Parameters
     ----------

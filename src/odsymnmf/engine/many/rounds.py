@@ -2,7 +2,7 @@
 
 As in `odsymnmf.engine.sweeps`: item k is in round k mod 16. All rows of a round are solved against
 H and its sums as they were when the round began, each piece of the round into a log of its own, by
-however many threads. By how much f with its price falls is known exactly: what every row gains
+however many threads. By how much f with its price decreases is known exactly: what every row gains
 alone, less what pairs inside the round add. If it would rise, the round is split in two, down to
 single rows, which never raise it. Pieces are fixed by the problem, and added up in their order.
 """
@@ -69,7 +69,7 @@ class SparseRounds:
         return found
 
     def _round(self, fit: Any, round: Round) -> Swept:
-        """Solve the rows of a round; put them in place if f falls, else do its halves in turn."""
+        """Solve the rows of a round; put them in place if f decreases, else do its halves."""
         check()
         fit.begin()
         items = _pieces(round, fit.H.r)
