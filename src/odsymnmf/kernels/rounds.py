@@ -2,7 +2,7 @@
 
 The rows go to ``New``, not to H. Two items of a round that both moved were solved against rows of
 each other that are no longer there, so f decreases by less than the rows say. With the step
-d_i = n_i - o_i from the old row to the new one, and E_i = n_i n_i^T - o_i o_i^T, pairs i != j of the
+d_i = n_i - o_i from the old row to the new, and E_i = n_i n_i^T - o_i o_i^T, pairs i != j of the
 round add
 
     l2:  sum <E_i, E_j> - 2 A_ij d_i . d_j,
