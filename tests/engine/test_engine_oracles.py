@@ -217,6 +217,21 @@ def test_quartic(a, b, upper):
             assert abs(x**3 + a * x + b) <= 1e-14 * (x**3 + abs(a * x) + abs(b)) * 8
 
 
+@given(
+    a=st.floats(-10, 10),
+    b=st.floats(-10, 10),
+    e=st.integers(-60, 60),
+)
+@example(a=-1e-220, b=0.0, e=0)  # whose root has a cube that is no number but zero
+def test_quartic_at_every_scale(a, b, e):
+    """The soak found it: cube roots of libraries have other digits at other scales."""
+    x = kernels.symnmf.minimise_quartic(a, b, np.inf)
+    scaled = kernels.symnmf.minimise_quartic(np.ldexp(a, 2 * e), np.ldexp(b, 3 * e), np.inf)
+    # Squares and cubes of small numbers vanish, and their digits with them.
+    if min(abs(a), abs(b)) > 1e-20:
+        assert scaled == np.ldexp(x, e)
+
+
 # --- the greedy start ------------------------------------------------------------------------
 
 
