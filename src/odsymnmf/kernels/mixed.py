@@ -111,6 +111,8 @@ def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
             rough = uneven.w0 * rough + heavy
             if CANCELLED * full > M:
                 M = exact_sum(uneven, at, l, H, 2)
+                if M > TINY and abs(q_l) <= ROUNDING * rough:
+                    continue  # q_l has no digit left, and zero could be far from the optimum
         new = 0.0
         if M <= TINY or T[l] <= 0.0:
             new = limits.empty

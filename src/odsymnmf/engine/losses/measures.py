@@ -9,12 +9,16 @@ import numpy as np
 from odsymnmf import kernels
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.engine.losses.protocol import Scales, Worth
+from odsymnmf.kernels.rounding import CANCELLED
 from odsymnmf.problem import Similarity
 from odsymnmf.problem.blocking import rows_of
+from odsymnmf.problem.closed_forms import TOO_MANY
 from odsymnmf.problem.rounds import LARGEST, tiles
 
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
+# Rows of A that are looked at pair by pair at a time.
+FEW = 128
 
 
 def total_error(A: Similarity, H: Array, scales: Scales) -> float:
@@ -35,6 +39,21 @@ def _error(A: Similarity, H: Array, power: int) -> float:
     if A.weights.exceptions is not None:
         value += float(np.sum(listed_errors(A, np.arange(len(H)), H, power)))
     return 0.0 if value < 0.0 else value
+
+
+def zero_error(A: Similarity, power: int) -> float:
+    """Return f_p(0); pair by pair where the exceptions leave little more of it than rounding."""
+    value = _error(A, np.zeros((A.n, 1), dtype=A.dtype), power)
+    if A.weights.exceptions is None or float(A.n) ** 2 > TOO_MANY:
+        return value
+    w0, P = A.weights.background, A.weights.pattern
+    listed = float(P.data @ A.weights.exceptions.a**power)
+    if value >= CANCELLED * abs(listed):
+        return value
+    rows = (np.arange(b.start, b.stop) for b in blocks(A.n, FEW))
+    return float(
+        sum(np.sum((w0 + P[some].toarray()) * np.abs(A.full_rows(some)) ** power) for some in rows)
+    )
 
 
 def listed_errors(A: Similarity, items: Array, H: Array, power: int) -> Array:

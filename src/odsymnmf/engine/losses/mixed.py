@@ -16,6 +16,7 @@ from odsymnmf.engine.losses.measures import (
     row_tiles,
     swept,
     total_error,
+    zero_error,
 )
 from odsymnmf.engine.losses.pairs import PairLoss
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal, Scales, Step
@@ -83,9 +84,7 @@ class BothSums:
 
 def zero_losses(A: Similarity) -> Scales:
     """Return f_1(0) and f_2(0), or 1 where there is nothing to explain."""
-    nothing = np.zeros((A.n, 1), dtype=A.dtype)
-    values = (total_error(A, nothing, only) for only in (Scales(1.0, 0.0), Scales(0.0, 1.0)))
-    return Scales(*(value or 1.0 for value in values))
+    return Scales(*(zero_error(A, power) or 1.0 for power in (1, 2)))
 
 
 class Mixed(PairLoss):
