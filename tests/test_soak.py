@@ -40,6 +40,7 @@ FOUND = [
     ("problems-l2-gram-sparse-unknown", 18, 3678),
     # All pairs that are known are zero: rounding was taken for what there is to explain.
     ("problems-mixed-gram-unknown", 22, 1852),
+    ("problems-mixed-gram-sparse-equal", 22, 3835),
     # A derivative without a digit left set an entry of "mixed" to zero, far from its optimum.
     ("problems-mixed-gram-unknown", 22, 6554),
     # A cube root has other digits at other scales.

@@ -20,7 +20,7 @@ from odsymnmf.engine.losses.protocol import Pass
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
 from odsymnmf.problem import pair_squares
-from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY, pair_products
+from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY, inner_product, pair_products
 from odsymnmf.problem.rounds import tiles
 from odsymnmf.problem.weights import ORDINARY
 
@@ -160,7 +160,7 @@ class Elsewhere:
     def explained(self, H: Array) -> tuple[float, float]:
         """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
         H64 = H.astype(np.float64, copy=False)
-        inner = float(np.einsum("ij,ij->", H64, self.product(H), dtype=np.float64))
+        inner = inner_product(H64, self.product(H))
         squares = pair_squares(H64)
         if self.seen.unknown:
             squares += float(np.sum(self.crew.errors(H, 2, "listed")[0]))

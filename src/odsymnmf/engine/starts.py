@@ -50,13 +50,16 @@ def random(loss: Loss, r: int, rng: RandomSource) -> Array:
 
 
 def fitted(A: Similarity, H: Array) -> Array:
-    """Return t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>, off the diagonal: the best fit."""
+    """Set H to t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>, off the diagonal: the best fit."""
     inner, squares = A.explained(H)
     if squares <= 0:
         return H
     if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by
         inner = np.sqrt(A.energy * squares)
-    return H * np.asarray(np.sqrt(inner / squares), dtype=H.dtype)
+    t = np.asarray(np.sqrt(inner / squares), dtype=H.dtype)
+    for b in blocks(len(H), FEW):  # between which Ctrl-C is heard
+        H[b] *= t
+    return H
 
 
 def spectral(loss: Loss, r: int, rng: RandomSource) -> Array:

@@ -58,12 +58,18 @@ def weighted_product(A: Any, V: Array) -> Array:
 
 def explained(A: Any, H: Array) -> tuple[float, float]:
     """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, with p_ij = h_i . h_j."""
-    inner = float(np.einsum("ij,ij->", H, weighted_product(A, H), dtype=np.float64))
+    inner = inner_product(H, weighted_product(A, H))
     squares = pair_squares(H)
     if A.weights.pattern is not None:
         listed = listed_squares(A, np.arange(A.n), H.astype(np.float64, copy=False))
         squares = A.weights.background * squares + float(np.sum(listed))
     return inner, squares
+
+
+def inner_product(H: Array, V: Array) -> float:
+    """Return <H, V> in double precision, over so many rows at a time that each takes a moment."""
+    some = blocks(len(H), max(1, ENTRIES // max(1, H.shape[1])))
+    return sum(float(np.einsum("ij,ij->", H[b], V[b], dtype=np.float64)) for b in some)
 
 
 def listed_squares(A: Any, items: Array, H: Array) -> Array:

@@ -10,7 +10,7 @@ from scipy import sparse
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import share
 from odsymnmf.problem.blocking import cleared, full_csr, row_squares, scaled_rows
-from odsymnmf.problem.closed_forms import pair_squares, unless_cancelled
+from odsymnmf.problem.closed_forms import LITTLE, TOO_MANY, pair_squares, unless_cancelled
 from odsymnmf.problem.following import BLOCK, FeatureBlocks, FeatureSums, joined
 from odsymnmf.problem.full_rows import FullRows
 from odsymnmf.problem.rounds import Round, Share
@@ -67,11 +67,15 @@ class Gram(FullRows):
             return pair_squares(X)
         X = X.astype(np.float64, copy=False)  # or their squares would be rounded before they cancel
         Y = X.T.tocsr()
+        few, many = X, Y
         if np.sum(np.diff(X.indptr) ** 2.0) > np.sum(np.diff(Y.indptr) ** 2.0):
-            X, Y = Y, X
-        pieces = ((Y[b] @ X).data for b in blocks(Y.shape[0], 1024))
-        total = sum(float(np.sum(np.square(piece, dtype=np.float64))) for piece in pieces)
-        return float(max(0.0, total - np.sum(np.square(self.diagonal, dtype=np.float64))))
+            few, many = Y, X
+        pieces = ((many[b] @ few).data for b in blocks(many.shape[0], 1024))
+        total = sum(float(np.sum(np.square(piece))) for piece in pieces)
+        left = total - float(np.sum(row_squares(X) ** 2))
+        if left >= LITTLE * total or float(self.n) ** 2 > TOO_MANY:
+            return max(0.0, left)
+        return sum(_off_diagonal(X[b] @ Y, b.start) for b in blocks(self.n, 1024))
 
     @property
     def sparser(self) -> str | None:
@@ -170,3 +174,9 @@ class Gram(FullRows):
         sums = product.toarray() if sparse.issparse(product) else np.asarray(product)
         sums[np.diag_indices(count)] -= np.bincount(group, self.diagonal, minlength=count)
         return sums
+
+
+def _off_diagonal(rows: Any, first: int) -> float:
+    """Return the sum of squares of some rows of a square matrix, without its diagonal."""
+    rows = rows.tocoo()
+    return float(np.sum(rows.data[rows.row + first != rows.col] ** 2))
