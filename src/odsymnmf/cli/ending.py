@@ -38,7 +38,8 @@ def listen() -> None:
         signal.setitimer(signal.ITIMER_REAL, SOON)
 
     def again(number: int, frame: object) -> None:
-        signal.raise_signal(lost.pop())
+        if lost:
+            signal.raise_signal(lost.pop())
 
     signal.signal(signal.SIGALRM, again)
     sys.unraisablehook = note

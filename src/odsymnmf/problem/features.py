@@ -72,7 +72,7 @@ class Gram(FullRows):
             few, many = Y, X
         pieces = ((many[b] @ few).data for b in blocks(many.shape[0], 1024))
         total = sum(float(np.sum(np.square(piece))) for piece in pieces)
-        left = total - float(np.sum(row_squares(X) ** 2))
+        left = total - float(np.sum(self.diagonal**2))
         if left >= LITTLE * total or float(self.n) ** 2 > TOO_MANY:
             return max(0.0, left)
         return sum(_off_diagonal(X[b] @ Y, b.start) for b in blocks(self.n, 1024))
