@@ -4,14 +4,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.arrays import Array, blocks
 from odsymnmf.memberships._checks import as_memberships, refuse_sparse, similarity_of
 from odsymnmf.memberships._labels import labels
 from odsymnmf.problem import Similarity, outline, weighted_product
 
 # Rounds of settling: more of them hardly change a label.
 ROUNDS = 10
+# Items at a time.
+FEW = 2**14
 
 
 def settled_labels(
@@ -73,7 +76,7 @@ def settled_labels(
         Z = np.zeros(H.shape, dtype=similarity.dtype)
         Z[found >= 0, found[found >= 0]] = 1.0
         K = weighted_product(similarity, Z).astype(np.float64) / unit
-        worth = _by_links(K, Z, d) if rule == "links" else _by_mean(K, Z, similarity)
+        worth = _by_links(K, found, d) if rule == "links" else _by_mean(K, Z, similarity)
         settled = _moved(worth, found, d)
         if np.array_equal(settled, found):
             break
@@ -81,12 +84,17 @@ def settled_labels(
     return found
 
 
-def _by_links(K: Array, Z: Array, d: Array) -> Array:
-    """Return what the block model says of every item in every cluster."""
+def _by_links(K: Array, found: Array, d: Array) -> Array:
+    """Return what the block model says of every item in every cluster; K is used up."""
+    held = found >= 0
+    begin = np.concatenate([[0], np.cumsum(held)])
+    Z = sparse.csr_array((np.ones(begin[-1]), found[held], begin), shape=K.shape)
     W, v = Z.T @ K, Z.T @ d
     omega = (W + 1) / (np.outer(v, v) / v.sum() + 1)
-    worth: Array = K @ np.log(omega).T - np.outer(d, omega @ v / v.sum())
-    return worth
+    turn, rest = np.log(omega).T, omega @ v / v.sum()
+    for b in blocks(len(K), FEW):  # between which Ctrl-C is heard
+        K[b] = K[b] @ turn - np.outer(d[b], rest)
+    return K
 
 
 def _by_mean(K: Array, Z: Array, A: Similarity) -> Array:
