@@ -88,7 +88,9 @@ def read_npz(path: Path, data: bytes) -> sparse.csr_array:
             # Which SciPy does not look at when the last of them promises no entries.
             if (matrix.indptr[1:] < matrix.indptr[:-1]).any():
                 raise ValueError("indptr must not decrease")
-        return sparse.csr_array(matrix)
+        made = sparse.csr_array(matrix)
+        # SciPy would sort in place, in the bytes of the file.
+        return made if made.has_canonical_format else made.copy()
     except MATRIX_ERRORS as error:
         raise bad(path, f"is not a valid sparse matrix ({reason(error)}); save it again") from None
 
