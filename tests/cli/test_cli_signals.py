@@ -48,80 +48,68 @@ def test_ctrl_c_saves_the_last_sweep(tmp_path, number):
     assert sorted(os.listdir(tmp_path)) == ["graph.csv", "run"]
 
 
-@posix
-def test_kill_while_writing_leaves_nothing(edges, tmp_path):
-    """The process is told to end when the first file is there."""
+def end_with(number, changes: str, edges, tmp_path) -> str:
+    """Cluster in a process with something changed, which ends by a signal and leaves nothing."""
+    arguments = ["cluster", str(edges), "-r", "2", "-o", str(tmp_path / "run")]
     code = (
-        "import os, signal, sys\n"
-        "from odsymnmf import runs\n"
-        "from odsymnmf.cli import main\n"
-        "def write_result(folder, *arguments):\n"
-        "    (folder / 'labels.csv').write_text('half')\n"
-        "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "runs.write_result = write_result\n"
-        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
-        "main()\n"
-    )
-    done = python(code)
-    assert done.returncode == 143
-    assert done.stderr.endswith("ended by SIGTERM; an incomplete run is not kept\n")
-    assert "Traceback" not in done.stderr
-    assert os.listdir(tmp_path) == ["graph.csv"]
-
-
-@posix
-def test_sigterm_before_the_first_sweep(edges, tmp_path):
-    """The start is cut short: there is nothing to save."""
-    code = (
-        "import os, signal, sys\n"
-        "from odsymnmf import fitting\n"
-        "from odsymnmf.cli import main\n"
-        "fitting.start = lambda *arguments: os.kill(os.getpid(), signal.SIGTERM)\n"
-        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
-        "main()\n"
-    )
-    done = python(code)
-    assert done.returncode == 143
-    assert done.stderr.endswith("ended by SIGTERM; an incomplete run is not kept\n")
-    assert "Traceback" not in done.stderr
-    assert os.listdir(tmp_path) == ["graph.csv"]
-
-
-@posix
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("place", ["fitting.start", "runs.write_result"])
-def test_a_signal_in_a_destructor(edges, tmp_path, number, place):
-    """Python drops what is raised there."""
-    code = (
-        "import signal, sys, time\n"
+        "import os, signal, sys, time\n"
         "from odsymnmf import fitting, runs\n"
-        "from odsymnmf.cli import main\n"
-        "class Dying:\n"
-        "    def __del__(self):\n"
-        f"        signal.raise_signal({int(number)})\n"
-        "def wait(*arguments, **options):\n"
-        "    Dying()\n"
-        f"    if {number == signal.SIGINT and place.startswith('runs')}:\n"
-        "        Dying()\n"  # the first lets a finished fit be saved
-        "    time.sleep(100)\n"
-        f"{place} = wait\n"
-        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
-        "main()\n"
+        "from odsymnmf.cli import fit, main\n"
+        f"number = {int(number)}\n{changes}\nsys.argv[1:] = {arguments}\nmain()\n"
     )
     done = python(code)
     assert done.returncode == 128 + number
     assert "Traceback" not in done.stderr
     assert "ignored" not in done.stderr
     assert os.listdir(tmp_path) == ["graph.csv"]
+    return done.stderr
+
+
+@posix
+def test_kill_while_writing_leaves_nothing(edges, tmp_path):
+    """The process is told to end when the first file is there."""
+    changes = (
+        "def write_result(folder, *arguments):\n"
+        "    (folder / 'labels.csv').write_text('half')\n"
+        "    os.kill(os.getpid(), number)\n"
+        "runs.write_result = write_result"
+    )
+    said = end_with(signal.SIGTERM, changes, edges, tmp_path)
+    assert said.endswith("ended by SIGTERM; an incomplete run is not kept\n")
+
+
+@posix
+def test_sigterm_before_the_first_sweep(edges, tmp_path):
+    """The start is cut short: there is nothing to save."""
+    changes = "fitting.start = lambda *arguments: os.kill(os.getpid(), number)"
+    said = end_with(signal.SIGTERM, changes, edges, tmp_path)
+    assert said.endswith("ended by SIGTERM; an incomplete run is not kept\n")
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["fitting.start", "runs.write_result"])
+def test_a_signal_in_a_destructor(edges, tmp_path, number, place):
+    """Python drops what is raised there. The first Ctrl-C lets a finished fit be saved."""
+    presses = 1 + (number == signal.SIGINT and place == "runs.write_result")
+    changes = (
+        "class Dying:\n"
+        "    def __del__(self):\n"
+        "        signal.raise_signal(number)\n"
+        "def wait(*arguments, **options):\n"
+        f"    for _ in range({presses}):\n"
+        "        Dying()\n"
+        "    time.sleep(100)\n"
+        f"{place} = wait"
+    )
+    end_with(number, changes, edges, tmp_path)
 
 
 @posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_when_the_fit_has_just_ended(edges, tmp_path, number):
     """It comes while the handlers of the fit give way to those of the command."""
-    code = (
-        "import signal, sys\n"
-        "from odsymnmf.cli import fit, main\n"
+    changes = (
         "class Busy:\n"
         "    def __getattr__(self, name):\n"
         "        return getattr(signal, name)\n"
@@ -129,14 +117,9 @@ def test_a_signal_when_the_fit_has_just_ended(edges, tmp_path, number):
         "        if signal.getsignal(number).__name__ == 'notice':\n"
         f"            signal.raise_signal({int(number)})\n"
         "        return signal.signal(number, handler)\n"
-        "fit.signal = Busy()\n"
-        f"sys.argv[1:] = ['cluster', {str(edges)!r}, '-r', '2', '-o', {str(tmp_path / 'run')!r}]\n"
-        "main()\n"
+        "fit.signal = Busy()"
     )
-    done = python(code)
-    assert done.returncode == 128 + number
-    assert "Traceback" not in done.stderr
-    assert os.listdir(tmp_path) == ["graph.csv"]
+    end_with(number, changes, edges, tmp_path)
 
 
 # Signals at a chosen moment, in this process
