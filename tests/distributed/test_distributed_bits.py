@@ -101,6 +101,29 @@ def test_rounds_that_would_raise_the_objective_are_split_alike(client, kind):
     assert_same(there(client, A, kind, (20, 3), 2, **options), mine, kind)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_items_that_go_together_are_as_on_one_machine(client, kind):
+    def neighbours_go_together_from(n):
+        from odsymnmf.problem import rounds
+
+        rounds.PAYS = n
+
+    A, pays = problem(kind, n=300), rounds.PAYS
+    one_by_one = here(A, kind, 2, **RANDOM)
+    try:
+        neighbours_go_together_from(1)
+        client.run(neighbours_go_together_from, 1)
+        found, mine = (
+            there(client, A, kind, (70, A.shape[1]), 2, **RANDOM),
+            here(A, kind, 2, **RANDOM),
+        )
+    finally:
+        neighbours_go_together_from(pays)
+        client.run(neighbours_go_together_from, pays)
+    assert_same(found, mine, kind)
+    assert (mine.H != one_by_one.H).any()
+
+
 @pytest.mark.parametrize("kind", ["sparse", "documents"])
 @pytest.mark.parametrize("init", ["spectral", "nndsvd", "auto"])
 def test_starts_of_sparse_input_are_those_of_one_machine(client, kind, init):

@@ -18,8 +18,8 @@ from odsymnmf.engine.losses import make_loss
 from odsymnmf.engine.sweeps import Rounds
 from odsymnmf.engine.team import Team
 from odsymnmf.fitting import InterruptedWarning
+from odsymnmf.kernels.rounds import place
 from odsymnmf.problem import rounds
-from odsymnmf.problem.rounds import Round
 from odsymnmf.similarity import as_similarity
 
 LOSSES = [("l2", "ignore"), ("l1", "ignore"), ("mixed", "ignore"), ("l2", "fit")]
@@ -34,6 +34,14 @@ def _small_tiles(monkeypatch):
     """Tiles of 32 items, so that small problems have several."""
     for name, value in {"LEAST": 1, "MOST": 1, "FEWEST": 2}.items():
         monkeypatch.setattr(rounds, name, value)
+
+
+@pytest.fixture(params=[1, 4], ids=["", "runs"])
+def together(request, monkeypatch):
+    """Let so many neighbours be in one round, however few items there are."""
+    monkeypatch.setattr(rounds, "PAYS", 1)
+    monkeypatch.setattr(rounds, "TOGETHER", request.param)
+    return request.param
 
 
 def weights_of(seed, n):
@@ -58,25 +66,39 @@ class Sweeps:
 # Rounds and tiles
 
 
-@pytest.mark.parametrize("n", [1, 5, 16, 17, 100])
-def test_every_item_is_in_one_round_and_one_tile(n):
+@pytest.mark.parametrize("n", [1, 5, 16, 17, 100, 267])
+def test_every_item_is_in_one_round_and_one_tile(n, together):
     seen = []
-    for round in rounds.rounds(n):
+    for first, round in enumerate(rounds.rounds(n)):
         assert round.size == len(round.members)
+        np.testing.assert_array_equal(round.members // together % 16, first)
+        assert [place(k, round.lattice) for k in round.members] == list(range(round.size))
         for share in round.shares(rounds.tiles(n, 3, 4)):
             seen.extend(share.items)
-            np.testing.assert_array_equal(share.items, np.arange(n)[share.where])
             np.testing.assert_array_equal(share.items, round.members[share.places])
             np.testing.assert_array_equal(share.items, round.members[share.numbers])
     assert sorted(seen) == list(range(n))
 
 
-def test_halves_end_with_single_items():
+@pytest.mark.parametrize("n", [3, 200, 201, 202, 203, 204])
+def test_halves_end_with_single_items(n, together):
     def ends(round):
         assert round.size > 0
-        return [round] if round.size == 1 else [e for half in round.halves() for e in ends(half)]
+        if round.size == 1:
+            return round.members.tolist()
+        halves = round.halves()
+        assert sum(half.size for half in halves) == round.size
+        return [e for half in halves for e in ends(half)]
 
-    assert sorted(end.first for end in ends(Round(3, 16, 200))) == list(range(3, 200, 16))
+    for round in rounds.rounds(n):
+        assert round.is_whole
+        assert sorted(ends(round)) == round.members.tolist()
+
+
+def test_neighbours_go_together_where_there_are_many():
+    few, many = (rounds.rounds(n)[1].members[:3] for n in (rounds.PAYS - 1, rounds.PAYS))
+    assert few.tolist() == [1, 17, 33]
+    assert many.tolist() == [rounds.TOGETHER + k for k in range(3)]
 
 
 def test_tiles_follow_the_problem_alone():
@@ -92,7 +114,7 @@ def test_tiles_follow_the_problem_alone():
 @EACH_LOSS
 @EACH_KIND
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-def test_sweeps_are_those_of_the_oracle(loss, diagonal, kind, weighted):
+def test_sweeps_are_those_of_the_oracle(loss, diagonal, kind, weighted, together):
     X, rng = documents(2, n=70, m=12), np.random.default_rng(0)
     A, H = as_kind("dense", X), 0.05 + rng.random((70, 3))
     W = weights_of(1, 70) if weighted else np.ones((70, 70))
@@ -100,7 +122,7 @@ def test_sweeps_are_those_of_the_oracle(loss, diagonal, kind, weighted):
     scales, refused = made.loss.scales, []
     for _ in range(2):
         before = weights_oracle.objective(A, W, H, loss, diagonal, scales)
-        rounds_oracle.sweep(A, W, H, loss, diagonal, 0.9, scales, refused)
+        rounds_oracle.sweep(A, W, H, loss, diagonal, 0.9, scales, refused, together)
         step = made.sweep()
         np.testing.assert_allclose(made.H, H, rtol=0, atol=1e-9)
         after = weights_oracle.objective(A, W, H, loss, diagonal, scales)
@@ -110,7 +132,7 @@ def test_sweeps_are_those_of_the_oracle(loss, diagonal, kind, weighted):
 
 @EACH_KIND
 @pytest.mark.parametrize("loss", ["l2", "l1", "mixed"])
-def test_a_round_that_would_raise_the_objective_is_split(loss, kind):
+def test_a_round_that_would_raise_the_objective_is_split(loss, kind, together):
     # Every item alone would do well to explain all that the others leave over; together they
     # explain it many times over.
     X = np.ones((70, 2)) + 0.1 * np.random.default_rng(1).random((70, 2))
@@ -119,7 +141,7 @@ def test_a_round_that_would_raise_the_objective_is_split(loss, kind):
     made = Sweeps(as_kind(kind, X), H, loss)
     scales = made.loss.scales
     before = weights_oracle.objective(A, W, H, loss, scales=scales)
-    rounds_oracle.sweep(A, W, H, loss, "ignore", np.inf, scales, refused)
+    rounds_oracle.sweep(A, W, H, loss, "ignore", np.inf, scales, refused, together)
     step = made.sweep()
     assert made.rounds.refused == len(refused) > 0
     after = weights_oracle.objective(A, W, made.H, loss, scales=scales)

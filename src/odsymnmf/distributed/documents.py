@@ -134,9 +134,10 @@ class SharedFeatures(SharedWords, FeatureBlocks):
     def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
         some = list(blocks(self.part.m, FEATURES))
         self._staged, steps = [None] * len(some), moves.steps
-        X, tasks, first = self.part.columns[moves.round.all], [], 0
+        members = moves.round.members
+        X, tasks, first = self.part.columns[members], [], 0
         for p, b in enumerate(some):
             last = first + (b.stop - b.start) * bool(self.part.owners[p] == self.part.rank)
             tasks.append(partial(self._change, p, b, X[:, first:last], steps))
             first = last
-        return [partial(self._own, self.norms[moves.round.all], steps), *tasks]
+        return [partial(self._own, self.norms[members], steps), *tasks]

@@ -165,7 +165,7 @@ class HeldRows:
     def __getitem__(self, key: Any) -> Array:
         if isinstance(key, tuple):
             rows, columns = key
-            return self.rows[self.place[rows]][:, columns]
+            return self.rows[self.place[rows], columns]
         return self.rows[self.place[key]]
 
 

@@ -172,7 +172,7 @@ def _put_moved(moves: Moves, shares: list[Share], moved: Array, rows: Packed) ->
         else:
             some = np.empty((np.count_nonzero(here), New.shape[1]), New.dtype)
             unpacking.into(some)
-            New[:] = moves.H[share.where]
+            New[:] = moves.H[share.items]
             New[here] = some
         moves.moved[places] = here
         done += len(here)

@@ -19,7 +19,7 @@ from odsymnmf.engine.losses import Loss
 from odsymnmf.engine.losses.meetings import across, added
 from odsymnmf.engine.losses.protocol import Change, Pass, Proposal
 from odsymnmf.engine.team import Team
-from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Share, rounds
+from odsymnmf.problem.rounds import Moves, Round, Share, rounds
 
 # A rise of f by less than this share of f(0) is rounding.
 NO_RISE = 2.0**-50
@@ -83,7 +83,7 @@ class Rounds:
         if round in self._shares:
             return self._shares[round]
         shares = round.shares(self._tiles)
-        if round.stride == ROUNDS:  # parts of rounds are seldom asked for
+        if round.is_whole:  # parts of rounds are seldom asked for
             self._shares[round] = shares
         return shares
 
@@ -118,4 +118,4 @@ def _joined(w0: float, proposals: list[Proposal]) -> tuple[Array, Change]:
 def _put_rows(moves: Moves, sums: Any, share: Share) -> None:
     New = moves.New[share.places]
     kernels.rounds.put(share.items, New, moves.H)
-    sums.rows_changed(share.where, New)
+    sums.rows_changed(share.items, New)

@@ -12,7 +12,7 @@ where the latter is d_i . d_j if A_ij <= 0. The sums over all pairs come with th
 W: for l1 each d_i meets the sum of those before it; for l2 it is the square of the sum of all E_i
 less their own squares. Stored pairs and exceptions inside a round are visited one by one.
 
-The items of a round are first, first + stride, ..., where the stride is a power of two.
+The items of a round are runs of 2^low items, one in every 2^high.
 """
 
 from typing import NamedTuple
@@ -33,11 +33,18 @@ OUTWEIGHED = 1e3
 
 
 class Lattice(NamedTuple):
-    """Item k is in the round if k & mask = first; its row of ``New`` is then k >> shift."""
+    """Item k is in the round if k & mask = first, where the mask has the bits from low to high."""
 
     first: int
     mask: int
-    shift: int
+    low: int
+    high: int
+
+
+@part
+def place(k, lattice):
+    """Return the row of ``New`` that is of item k: the bits of k without those of the mask."""
+    return ((k >> lattice.high) << lattice.low) | (k & ((1 << lattice.low) - 1))
 
 
 @part
@@ -217,26 +224,26 @@ def put(items, New, H):
 @summing
 def stored_products(items, rows, lattice, H, New, moved):
     """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round."""
-    first, mask, shift = lattice
+    first, mask = lattice.first, lattice.mask
     total = 0.0
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
-        s = i >> shift
+        s = place(i, lattice)
         if b + 1 < len(items):
             next = rows.which[b + 1]
             for j in range(rows.indptr[next], rows.indptr[next + 1]):
                 k = np.int64(rows.indices[j])
                 if (k & mask) == first and k < i:
                     prefetch(H, k)
-                    prefetch(New, k >> shift)
+                    prefetch(New, place(k, lattice))
         if not moved[s]:
             continue
         for j in range(rows.indptr[q], rows.indptr[q + 1]):
             k = np.int64(rows.indices[j])
             if k >= i:  # each pair once: the indices are sorted
                 break
-            if (k & mask) == first and moved[k >> shift]:
-                t = k >> shift
+            t = place(k, lattice)
+            if (k & mask) == first and moved[t]:
                 p = 0.0
                 for l in range(H.shape[1]):
                     d = np.float64(New[t, l]) - np.float64(H[k, l])
@@ -274,19 +281,20 @@ def listed_rise(items, rows, v, lattice, H, New, moved, power):
 
     ``v`` says how often each counts; None: each once, and less what it would add if A_ij were 0.
     """
-    first, mask, shift = lattice
+    first, mask = lattice.first, lattice.mask
     total = 0.0
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
-        s = i >> shift
+        s = place(i, lattice)
         if not moved[s]:
             continue
         for j in range(rows.indptr[q], rows.indptr[q + 1]):
             k = np.int64(rows.indices[j])
             if k >= i:
                 break
-            if (k & mask) == first and moved[k >> shift]:
-                four = _four(i, s, k, k >> shift, H, New)
+            t = place(k, lattice)
+            if (k & mask) == first and moved[t]:
+                four = _four(i, s, k, t, H, New)
                 a = np.float64(rows.data[j])
                 if v is None:
                     total += _rise(a, four, power) - _rise(0.0, four, power)

@@ -100,7 +100,8 @@ class Dense(FullRows):
 
     def rows_inside(self, round: Round, share: Share) -> Any:
         """Return the rows of a tile's items in a round, the columns of the round alone."""
-        return full_csr(self.A[share.where, round.all].copy(), share.numbers, round.members)
+        members = round.members
+        return full_csr(self.A[np.ix_(share.items, members)], share.numbers, members)
 
     def full_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items, zeros on the diagonal, in float64."""

@@ -137,9 +137,10 @@ class Gram(FullRows):
 
     def rows_inside(self, round: Round, share: Share) -> Any:
         """Return the rows of a tile's items in a round, the columns of the round alone."""
-        block = self.X[share.where] @ self.X[round.all].T
+        members = round.members
+        block = self.X[share.items] @ self.X[members].T
         full = block.toarray() if sparse.issparse(block) else block
-        return full_csr(full, share.numbers, round.members)
+        return full_csr(full, share.numbers, members)
 
     def full_rows(self, items: Array) -> Array:
         """Return the rows of the items, zeros on the diagonal, in float64."""

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from odsymnmf.arrays import Array, blocks
 from odsymnmf.blas import share
-from odsymnmf.problem.rounds import ROUNDS, Moves, Round, Share, Task
+from odsymnmf.problem.rounds import Moves, Round, Share, Task
 
 # No block whose items tell each other of changes: in a round they do not.
 NO_SQUARE = np.zeros((0, 0))
@@ -105,7 +105,7 @@ class Streaming(Neighbouring):
         return [partial(self._met, moves.round, steps, share) for share in shares]
 
     def _met(self, round: Round, steps: Array, share: Share) -> float:
-        S = self.A[share.where, round.all].astype(np.float64)
+        S = self.A[np.ix_(share.items, round.members)].astype(np.float64)
         S[np.arange(len(S)), share.numbers] = 0
         return float(np.einsum("ij,ij->", steps[share.places], S @ steps))
 
@@ -169,10 +169,10 @@ class FeatureSums:
     def _words_of(self, round: Round) -> tuple[Array, Any]:
         if round in self._words:
             return self._words[round]
-        columns = self.held[round.all].T.tocsr()
+        columns = self.held[round.members].T.tocsr()
         words = np.flatnonzero(np.diff(columns.indptr))
         found = words, columns[words]
-        if round.stride == ROUNDS:  # parts of rounds are seldom asked for
+        if round.is_whole:  # parts of rounds are seldom asked for
             self._words[round] = found
         return found
 
@@ -236,9 +236,10 @@ class FeatureBlocks(FeatureSums):
     def meetings(self, moves: Moves, shares: list[Share]) -> list[Task]:
         some = list(blocks(self.X.shape[1], FEATURES))
         self._staged, steps = [None] * len(some), moves.steps
-        X = self.X[moves.round.all]
+        members = moves.round.members
+        X = self.X[members]
         return [
-            partial(self._own, self.norms[moves.round.all], steps),
+            partial(self._own, self.norms[members], steps),
             *(partial(self._change, p, b, X[:, b], steps) for p, b in enumerate(some)),
         ]
 

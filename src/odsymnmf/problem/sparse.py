@@ -14,7 +14,7 @@ from odsymnmf.problem.blocking import row_squares, rows_of, scaled_rows
 from odsymnmf.problem.closed_forms import absolute_error, explained, pair_squares, unless_cancelled
 from odsymnmf.problem.following import WORK, Neighbouring
 from odsymnmf.problem.picks import NeighbourPicks
-from odsymnmf.problem.rounds import ROUNDS, Round, Share
+from odsymnmf.problem.rounds import Round, Share, rounds
 from odsymnmf.problem.weights import (
     ORDINARY,
     Weights,
@@ -154,7 +154,8 @@ class Sparse:
     def _inside(self) -> Any:
         """The pairs i > j of a round: the others are not to be looked at in every sweep."""
         rows = np.repeat(np.arange(self.n, dtype=self.A.indices.dtype), np.diff(self.A.indptr))
-        same = (rows - self.A.indices) % ROUNDS == 0
+        mask = rounds(self.n)[0].lattice.mask
+        same = (rows ^ self.A.indices) & mask == 0
         return keep_entries(self.A, same & (rows > self.A.indices))
 
     def rows_inside(self, round: Round, share: Share) -> Any:

@@ -60,9 +60,9 @@ class BothSums:
         self.gram.add(change, H)
         self.columns.add(change, H)
 
-    def rows_changed(self, where: slice, New: Array) -> None:
+    def rows_changed(self, items: Array, New: Array) -> None:
         """Learn of new rows of H."""
-        self.columns.rows_changed(where, New)
+        self.columns.rows_changed(items, New)
 
     def put(self) -> list[Task]:
         """Return no tasks: no product with A is made use of."""

@@ -93,7 +93,7 @@ class Sums(Protocol):
     def add(self, change: Change, H: Array) -> None:
         """Learn of a round that H now holds."""
 
-    def rows_changed(self, where: slice, New: Array) -> None:
+    def rows_changed(self, items: Array, New: Array) -> None:
         """Learn of new rows of H."""
 
     def put(self) -> list[Task]:

@@ -57,10 +57,10 @@ class SparseRounds:
     def __call__(self, fit: Any, progress: Progress | None = None) -> Swept:
         """Bring every row to its optimum, round by round, and the sums with them."""
         if self._of is not fit:
-            mask = rounds(fit.H.n)[0].stride - 1
+            mask = (1 << _rounds(fit.H.n)[0].high) - 1
             self._of, self._inside = fit, (_listed(fit.A, mask), _listed(fit.E, mask))
         passes, done = [], 0
-        for round in rounds(fit.H.n):
+        for round in _rounds(fit.H.n):
             passes.append(self._round(fit, round))
             done += round.size
             if progress is not None:
@@ -78,7 +78,7 @@ class SparseRounds:
         across, change = fit.join([piece.change for piece in pieces])
         New = _fresh(pieces)
         if round.size > 1:
-            lattice = (round.first, round.stride - 1, round.stride.bit_length() - 1)
+            lattice = (round.first, (1 << round.high) - 1, round.high)
             clash = sum(piece.clash for piece in pieces) + across
             tasks = [partial(_met, fit, some, *self._inside, lattice, New) for some in items]
             met = fit.w0 * clash + sum(self.team.all(tasks))
@@ -88,9 +88,14 @@ class SparseRounds:
                 found: Swept = fit.together([self._round(fit, half) for half in round.halves()])
                 return found
         fit.H.reserve(len(New.column))
-        sparse_rounds.put_rows(round.first, round.stride, New, fit.H.rows)
+        sparse_rounds.put_rows(round.first, 1 << round.high, New, fit.H.rows)
         fit.put(change)
         return alone
+
+
+def _rounds(n: int) -> list[Round]:
+    """Deal the items one by one: neighbours are of one cluster, and clusters are small."""
+    return rounds(n, 1)
 
 
 def _pieces(round: Round, r: int) -> list[Array]:
