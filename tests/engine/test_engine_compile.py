@@ -1,5 +1,6 @@
 """Kernels come to life whatever the cache holds and whenever Ctrl-C is pressed."""
 
+import copy
 import errno
 import os
 import subprocess
@@ -8,6 +9,10 @@ import sys
 import numba
 import numpy as np
 import pytest
+from numba.core import inline_closurecall, ir
+
+from odsymnmf.kernels.compile import part
+from odsymnmf.kernels.inlining import _Copies, share_scopes
 
 # Two kernels that are soon compiled: all are compiled in the same way.
 CALLS = """
@@ -162,3 +167,54 @@ assert od.factorize(A, 1).objective < 1e-9
         tmp_path,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+# Parts
+
+
+def test_blocks_of_a_part_share_the_copy_of_their_scope():
+    loc = ir.Loc("file", 1)
+    scope = ir.Scope(None, loc)
+    blocks = [ir.Block(scope, loc) for _ in range(2)]
+    for block, name in zip(blocks, "ab", strict=True):
+        block.body.append(ir.Return(scope.define(name, loc), loc))
+    copies = _Copies()
+    one, two = map(copies.deepcopy, blocks)
+    assert one is not blocks[0]
+    assert one.scope is two.scope is two.body[0].value.scope is not scope
+    # A copy of the copy has a scope of its own.
+    assert copies.deepcopy(one).scope is not one.scope
+
+
+def test_parts_are_written_out_and_numba_is_as_it_was():
+    @part
+    def inner(x, k):
+        total = 0.0
+        for l in range(k):
+            total += x[l] if l % 2 else -x[l]
+        return total
+
+    @part
+    def outer(x):
+        return inner(x, 2) + inner(x, len(x))
+
+    @numba.njit
+    def caller(x):
+        total = 0.0
+        for k in range(3):
+            total += k * outer(x)
+        return total
+
+    x = np.array([1.0, 4.0, 9.0, 16.0])
+    assert caller(x) == 3.0 * (3.0 + 10.0)
+    assert inline_closurecall.copy is copy
+
+
+def test_a_numba_that_copies_otherwise_is_left_alone(monkeypatch):
+    write_out = inline_closurecall.InlineWorker.inline_ir
+    monkeypatch.setattr(inline_closurecall, "copy", None)
+    share_scopes()
+    monkeypatch.delattr(inline_closurecall, "InlineWorker")
+    share_scopes()
+    monkeypatch.undo()
+    assert inline_closurecall.InlineWorker.inline_ir is write_out

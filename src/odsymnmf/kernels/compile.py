@@ -8,7 +8,10 @@ from typing import Any
 
 from numba import config, njit
 
+from odsymnmf.kernels.inlining import share_scopes
 from odsymnmf.signals import held
+
+share_scopes()
 
 _warned = threading.Event()
 

@@ -38,7 +38,10 @@ def full_csr(block: Array, items: Array, columns: Array | None = None) -> Any:
     data = np.ascontiguousarray(cleared(block, items)).ravel()
     columns = np.arange(n, dtype=np.int32) if columns is None else columns.astype(np.int32)
     indices = np.tile(columns, B)
-    return Rows(np.arange(B), np.arange(B + 1) * n, indices, data)
+    # The same types as those of a sparse matrix, lest kernels are compiled for others, too.
+    indptr = np.arange(B + 1) * n
+    indptr = indptr.astype(np.int32) if len(data) < 2**31 else indptr
+    return Rows(np.arange(B), indptr, indices, data)
 
 
 def links_of(A: Any) -> Any:
