@@ -18,7 +18,7 @@ ROUNDS = 16
 # So many neighbours go together from so many items on: powers of two.
 TOGETHER, PAYS = 8, 2**14
 # Multiply-adds of a piece of work: enough to be worth handing out, few enough to be shared evenly.
-LEAST, MOST = 2**18, 2**22
+LEAST, MOST = 2**21, 2**22
 # Rows of a piece, whatever they cost.
 FEWEST, LARGEST = 16, 1024
 # Pieces of a round: as many as that if they are worth it, and never more than this.
@@ -118,7 +118,8 @@ def tiles(n: int, r: int, entries: int, largest: int | None = None) -> list[slic
     rows = max(n // (ROUNDS * ENOUGH), LEAST // work, FEWEST)
     rows = min(rows, max(MOST // work, FEWEST), LARGEST if largest is None else largest)
     rows = max(rows, r // 2, -(-n // (ROUNDS * TILES)))
-    return list(blocks(n, ROUNDS * rows))
+    pieces = -(-n // (ROUNDS * rows))
+    return list(blocks(n, ROUNDS * -(-n // (ROUNDS * pieces))))  # all of one size
 
 
 class Moves(NamedTuple):
