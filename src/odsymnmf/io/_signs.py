@@ -10,7 +10,7 @@ import numpy as np
 from odsymnmf.arrays import Array
 
 # Bytes that are looked at together: few enough for the cache, and a multiple of 64.
-BLOCK = 2**17
+BLOCK = 2**18
 # Possessive, so that millions of comments take no memory.
 FIRST_COMMENT = re.compile(rb"\n[ \t]*[#%]")
 COMMENT = re.compile(rb"(?:\n[ \t]*+[#%][^\n]*+)++")
@@ -79,7 +79,9 @@ def _parity(bits: Array, before: np.uint64) -> Array:
 def has_padded_numbers(body: bytes, delimiter: bytes | None) -> bool:
     """Whether a field begins with 0 or + and a digit, or ends so after other blanks."""
     for text in _blocks(body):
-        is_end = (text <= ord(" ")) | (text == ord(delimiter or b" ")) | (text == ord('"'))
+        is_end = text <= ord(" ")
+        for mark in (delimiter or b"") + b'"':
+            is_end |= text == mark
         begins = is_end[:-2] & ((text[1:-1] == ord("0")) | (text[1:-1] == ord("+")))
         # Few blocks of ids have a field that begins so: most are done here.
         if begins.any() and (begins & (text[2:] - np.uint8(ord("0")) < 10)).any():
@@ -88,8 +90,11 @@ def has_padded_numbers(body: bytes, delimiter: bytes | None) -> bool:
 
 
 def _blocks(body: bytes) -> Iterator[Array]:
-    """Yield the text in blocks, each between the bytes around it; line ends stand around all."""
+    """Yield the text in blocks of n x 64, each between the bytes around it.
+
+    Line ends stand for what is missing around the first and last.
+    """
     for start in range(0, len(body), BLOCK):
-        before = body[start - 1 : start] or b"\n"
-        block = before + body[start : start + BLOCK + 1]
-        yield np.frombuffer(block.ljust(BLOCK + 2, b"\n"), dtype=np.uint8)
+        size = -(-min(BLOCK, len(body) - start) // 64) * 64
+        block = (body[start - 1 : start] or b"\n") + body[start : start + size + 1]
+        yield np.frombuffer(block.ljust(size + 2, b"\n"), dtype=np.uint8)
