@@ -14,7 +14,8 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from odsymnmf import io
-from odsymnmf.io import _arrow, _sheet
+from odsymnmf.io import _arrow, _sheet, _signs
+from odsymnmf.kernels import appearance
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
@@ -31,8 +32,25 @@ def rows_of(text):
     return _sheet.sheet(Path("a.csv"), text.encode())
 
 
+def test_names_are_numbered_by_lines():
+    codes = np.array([[0, 1, 0, 2], [3, 2, 1, 1]], dtype=np.int32)
+    rank, order = np.full(4, -1, dtype=np.int32), np.empty(4, dtype=np.int32)
+    appearance.by_lines(codes, rank, order)
+    assert codes.tolist() == [[0, 2, 0, 3], [1, 3, 2, 2]]
+    assert (rank.tolist(), order.tolist()) == ([0, 2, 3, 1], [0, 3, 1, 2])
+
+
+@pytest.fixture(scope="module", params=["pandas", "pyarrow"])
+def reader(request):
+    """Let pandas, or pyarrow in small blocks, read every file that it can."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_arrow, "LARGE", 0 if request.param == "pyarrow" else 2**60)
+        patch.setattr(_arrow, "BLOCK", 64)
+        yield
+
+
 @given(st.lists(st.tuples(PLAIN, PLAIN), min_size=1), st.sampled_from([",", " ", "\t", ";"]))
-def test_names_are_numbered_by_appearance(rows, mark):
+def test_names_are_numbered_by_appearance(reader, rows, mark):
     found, names, _ = rows_of("".join(f"{a}{mark}{b}\n" for a, b in rows)).codes(0, [0, 1], [])
     expected = list(dict.fromkeys(name for row in rows for name in row))
     assert names == expected
@@ -82,6 +100,34 @@ def test_any_names_in_quotes(tmp_path_factory, names, data):
         assert items.matrix[i, j] == items.matrix[j, i] == weight
 
 
+def test_lines_end_within_quotes(reader):
+    """Also where pyarrow ends a block: of these lines, it would make nine rows without a word."""
+    pairs = [("a" * (k % 13 + 1), f"{k}\nb,c") for k in range(8)]
+    text = StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(pairs)
+    (i, j), names, _ = rows_of(text.getvalue()).codes(0, [0, 1], [])
+    found = [(names[a], names[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+    assert found == [tuple(name.replace("\n", " ") for name in pair) for pair in pairs]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(['"', ',"', '",', '","', ",", "\n", "a", "b" * 50]), max_size=15))
+def test_quotes_around_fields(pieces):
+    """Bytes are looked at by 64, and by blocks of some such."""
+    text = "".join(pieces).encode() + b"\n"
+    pieces = text.split(b'"')
+    first, *outside = pieces[::2]
+    expected = len(pieces) % 2 == 1 and (not outside or first[-1:] in b",\n")
+    expected &= all(piece and piece[:1] in b",\n" for piece in outside)
+    expected &= all(piece[-1:] in b",\n" for piece in outside[:-1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_signs, "BLOCK", 128)
+        found = _signs.quotes(text, b",")
+    assert found.around == expected
+    if expected:
+        assert found.over_lines == any(b"\n" in piece for piece in pieces[1::2])
+
+
 def items_or_error(path, options):
     try:
         items = io.read(path, **options)
@@ -111,6 +157,8 @@ def test_pandas_reads_what_python_reads(tmp_path_factory, first, pieces, format,
     fast = items_or_error(path, options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_arrow, "LARGE", 0)
+        assert fast == items_or_error(path, options)
+        patch.setattr(_arrow, "BLOCK", 24)
         assert fast == items_or_error(path, options)
 
     def doubt(self):

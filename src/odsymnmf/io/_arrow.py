@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf import kernels
 from odsymnmf.arrays import Array
 
 # A smaller file is read before pyarrow is imported.
@@ -22,8 +23,9 @@ def columns(
     missing: list[str],
     *,
     ids: bool,
+    over_lines: bool,
 ) -> tuple[list[Array], list[str], Array] | None:
-    """Return what `Sheet.read` returns, from byte ``start`` on.
+    """Return what `Sheet.read` returns, from byte ``start`` on; names may go ``over_lines``.
 
     None if the file is small, if pyarrow is not installed, or if it refuses the file: then pandas
     reads it.
@@ -41,17 +43,19 @@ def columns(
         table = csv.read_csv(
             pyarrow.BufferReader(pyarrow.py_buffer(body).slice(start)),
             csv.ReadOptions(block_size=BLOCK, column_names=[str(k) for k in range(width)]),
-            csv.ParseOptions(delimiter=delimiter.decode(), newlines_in_values=b'"' in body),
+            # Only if it must: to cut the text for threads takes longer then.
+            csv.ParseOptions(delimiter=delimiter.decode(), newlines_in_values=over_lines),
             csv.ConvertOptions(
                 column_types={str(k): kind for k, kind in types.items()},
                 include_columns=[str(k) for k in types],
                 null_values=missing,
+                check_utf8=False,  # `as_utf8` has done so
             ),
         )
     except (pyarrow.ArrowException, ValueError):
         return None
     found = [table.column(str(k)) for k in texts]
-    if any(column.null_count for column in found):
+    if not table.num_rows or any(column.null_count for column in found):
         return None
     values = np.empty((table.num_rows, len(numbers)))
     for place, k in enumerate(numbers):
@@ -62,12 +66,17 @@ def columns(
 
 
 def _encoded(columns: list[Any]) -> tuple[list[Array], list[str]]:
-    """Return columns of texts by numbers, and the texts; all are looked up in one table."""
+    """Number the texts in some columns in the order in which they appear, line by line."""
     import pyarrow
 
+    # All are looked up in one table, one column after the other.
     chunks = [chunk for column in columns for chunk in column.chunks]
     parts = pyarrow.chunked_array(chunks, pyarrow.string()).dictionary_encode().chunks
-    if not parts:
-        return [np.empty(0, dtype=np.int32) for _ in columns], []
-    codes = np.concatenate([part.indices.to_numpy() for part in parts])
-    return [*codes.reshape(len(columns), -1)], parts[0].dictionary.to_pylist()
+    codes = np.concatenate([part.indices.to_numpy() for part in parts]).reshape(len(columns), -1)
+    texts = parts[0].dictionary
+    if len(columns) > 1:
+        rank = np.full(len(texts), -1, dtype=np.int32)
+        order = np.empty_like(rank)
+        kernels.appearance.by_lines(codes, rank, order)
+        texts = texts.take(pyarrow.array(order))
+    return [*codes], texts.to_pylist()

@@ -189,7 +189,7 @@ def compact(path: Path, i: Array, j: Array) -> tuple[Array, Array, list[str]]:
     return (
         i.astype(np.int32, copy=False),
         j.astype(np.int32, copy=False),
-        list(map(str, kept.tolist())),
+        [f"{k}" for k in kept.tolist()],
     )
 
 

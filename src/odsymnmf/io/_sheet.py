@@ -23,9 +23,10 @@ from odsymnmf.arrays import Array
 from odsymnmf.io import _arrow, _rows
 from odsymnmf.io._items import InputError, Remedy, bad, number, quoted
 from odsymnmf.io._signs import (
+    Quotes,
     has_comments,
     has_padded_numbers,
-    quotes_are_around,
+    quotes,
     without_comments,
 )
 from odsymnmf.io._source import OTHER_FORMAT, as_utf8
@@ -164,9 +165,13 @@ class Sheet:
         if self.lines is not None:
             return self.body
         is_commented = has_comments(self.body)
-        if b'"' in self.body and (is_commented or not quotes_are_around(self.body, self.delimiter)):
+        if not self._quotes.around or (is_commented and b'"' in self.body):
             raise DoubtError
         return without_comments(self.body) if is_commented else self.body
+
+    @cached_property
+    def _quotes(self) -> Quotes:
+        return quotes(self.body, self.delimiter)
 
     def read(
         self,
@@ -180,8 +185,9 @@ class Sheet:
     ) -> tuple[list[Array], list[str], Array]:
         """Read all in one pass; return columns of texts, their names, and the numbers as floats.
 
-        A column of texts holds indices of names, or integers if they are ``ids``. A cell of
-        ``numbers`` that is empty or says NA is NaN if it ``may_miss``.
+        A column of texts holds indices of names, or integers if they are ``ids``. Names stand in
+        the order in which they appear, line by line. A cell of ``numbers`` that is empty or says
+        NA is NaN if it ``may_miss``.
         """
         try:
             return self._quick(first, texts, numbers, (MISSING if may_miss else []) + NANS, ids)
@@ -199,7 +205,8 @@ class Sheet:
     ) -> tuple[list[Array], list[str], Array]:
         if self.lines is None:
             where = (self._regular, self._start(first), self.delimiter, self.width)
-            quick = _arrow.columns(*where, texts, numbers, missing, ids=ids)
+            over_lines = self._quotes.over_lines
+            quick = _arrow.columns(*where, texts, numbers, missing, ids=ids, over_lines=over_lines)
             if quick is not None:
                 return quick
         dtype = dict.fromkeys(texts, np.int64 if ids else "str") | dict.fromkeys(numbers, float)
@@ -212,8 +219,9 @@ class Sheet:
         self._check_numbers(first, numbers, values)
         if ids:
             return [frame[j].to_numpy() for j in texts], [], values
-        codes, names = import_pandas(self.path).factorize(frame[texts].to_numpy().T.ravel())
-        return [*codes.reshape(len(texts), -1)], names.tolist(), values
+        codes, names = import_pandas(self.path).factorize(frame[texts].to_numpy().ravel())
+        codes = codes.reshape(-1, len(texts)).T.astype(np.int32, order="C")
+        return [*codes], names.tolist(), values
 
     # --- names -------------------------------------------------------------------------------
 
@@ -225,25 +233,13 @@ class Sheet:
         Returns the numbers, the names, and the columns ``weight``.
         """
         columns, names, weights = self.read(first, ends, weight)
-        columns, names = self._bare(first, columns, names)
-        width = len(columns)
-        at = np.full(len(names), LARGEST_ID)
-        for k, codes in enumerate(columns):
-            # A name may occur in another column only. Backwards, because the last write is kept.
-            here = np.full(len(names), LARGEST_ID)
-            here[codes[::-1]] = np.arange(width * len(codes) - width + k, -1, -width)
-            np.minimum(at, here, out=at)
-        order = np.argsort(at)
-        rank = np.empty(len(names), dtype=np.int32)
-        rank[order] = np.arange(len(names))
-        return [rank[codes] for codes in columns], [names[k] for k in order.tolist()], weights
+        return *self._bare(first, columns, names), weights
 
     def _bare(
         self, first: int, columns: list[Array], names: list[str]
     ) -> tuple[list[Array], list[str]]:
         """Take away spaces around names, if all are valid; some may then be the same."""
-        lengths = [*map(len, names)]
-        if min(lengths, default=1) < 1 or max(lengths, default=1) > LONGEST_NAME:
+        if not all(names) or max(map(len, names), default=1) > LONGEST_NAME:
             self._refuse_names(first, columns, names)
         joined = "\n".join(["", *names, ""]).replace("\t", " ")
         # Each search is for one fixed text, because a pattern would take many times as long.
