@@ -116,6 +116,6 @@ def _joined(w0: float, proposals: list[Proposal]) -> tuple[Array, Change]:
 
 
 def _put_rows(moves: Moves, sums: Any, share: Share) -> None:
-    New = moves.New[share.places]
-    kernels.rounds.put(share.items, New, moves.H)
-    sums.rows_changed(share.items, New)
+    moved = moves.moved[share.places]
+    kernels.rounds.put(share.items, moves.New[share.places], moved, moves.H)
+    sums.rows_changed(share.items, moved)

@@ -173,15 +173,29 @@ def propose_l2(items, source, uneven, diagonal, H, sums, row, limits, New, moved
     return total, violations, clash
 
 
+@part
+def _clear_others(p, count, New, columns, room):
+    """Let New[p] have no entries but those of the columns that were looked at."""
+    for c in range(count):
+        room[c] = New[p, columns[c]]
+    for l in range(New.shape[1]):
+        New[p, l] = 0.0
+    for c in range(count):
+        New[p, columns[c]] = room[c]
+
+
 @kernel
 def propose_l1(items, rows, stored, uneven, H, sums, room, limits, New, moved, change):
-    """As `propose_l2`; the violation is the largest change, ``change`` that of W."""
+    """As `propose_l2`; the violation is the largest change, ``change`` that of W.
+
+    New[p] is left undefined where row items[p] stays as it is: most do, and memory is what takes
+    time.
+    """
     total, furthest, clash = 0.0, 0.0, 0.0
     columns, steps = room.columns, room.step
     begin(sums, room)
     for p in range(len(items)):
         k = items[p]
-        _begin_row(k, p, H, New)
         count, decrease, largest = solve_l1(
             At(k, rows.which[p], k, p), rows, stored, uneven, H, sums, room, limits, New
         )
@@ -189,6 +203,7 @@ def propose_l1(items, rows, stored, uneven, H, sums, room, limits, New, moved, c
         furthest = max(furthest, largest)
         moved[p] = largest > 0.0
         if largest > 0.0:
+            _clear_others(p, count, New, columns, room.S)
             for c in range(count):
                 clash += change[columns[c]] * steps[c]
                 change[columns[c]] += steps[c]
@@ -222,14 +237,15 @@ def propose_mixed(items, rows, stored, uneven, H, sums, room, mix, limits, New, 
 
 
 @kernel
-def put(items, New, H):
-    """Set the rows of the items in H."""
+def put(items, New, moved, H):
+    """Set the rows of the items in H that have moved."""
     for p in range(len(items)):
-        if p + 2 < len(items):
+        if p + 2 < len(items) and moved[p + 2]:
             prefetch(H, items[p + 2])
-        k = items[p]
-        for l in range(H.shape[1]):
-            H[k, l] = New[p, l]
+        if moved[p]:
+            k = items[p]
+            for l in range(H.shape[1]):
+                H[k, l] = New[p, l]
 
 
 @summing

@@ -108,13 +108,14 @@ def rounds(n: int, together: int | None = None) -> list[Round]:
     return [Round(first, low, high, n) for first in range(0, min(n, ROUNDS * together), together)]
 
 
-def tiles(n: int, r: int, entries: int, largest: int | None = None) -> list[slice]:
+def tiles(n: int, r: int, entries: int, largest: int | None = None, spared: int = 1) -> list[slice]:
     """Cut n items into tiles, given how many entries of A or X a row takes.
 
+    Of its multiply-adds, all but one in ``spared`` are. A piece has at most ``largest`` rows.
     Each piece has an r x r sum of its own: with r / 2 rows to a piece, all of them together are
     no larger than an eighth of H.
     """
-    work = (entries + r) * r
+    work = max(1, (entries + r) * r // spared)
     rows = max(n // (ROUNDS * ENOUGH), LEAST // work, FEWEST)
     rows = min(rows, max(MOST // work, FEWEST), LARGEST if largest is None else largest)
     rows = max(rows, r // 2, -(-n // (ROUNDS * TILES)))
@@ -123,7 +124,10 @@ def tiles(n: int, r: int, entries: int, largest: int | None = None) -> list[slic
 
 
 class Moves(NamedTuple):
-    """A round that might be put in place: H as it is, the new rows, and which of them differ."""
+    """A round that might be put in place: H as it is, the new rows, and which of them differ.
+
+    Of l1, other rows than these are undefined.
+    """
 
     round: Round
     H: Array

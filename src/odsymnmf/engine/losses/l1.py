@@ -62,9 +62,9 @@ class ColumnSums:
         for l in np.flatnonzero(CANCELLED * self.peak > self.W):
             self.W[l] = self.peak[l] = H[:, l].sum(dtype=np.float64)
 
-    def rows_changed(self, items: Array, New: Array) -> None:
-        """Learn who has entries now."""
-        self.held[items] |= New @ np.ones(New.shape[1], dtype=New.dtype) > 0
+    def rows_changed(self, items: Array, moved: Array) -> None:
+        """Learn who may have entries now."""
+        self.held[items] |= moved
 
     def put(self) -> list[Task]:
         """Return no tasks: there are no products with A to tell."""

@@ -55,7 +55,7 @@ class GramSums:
             self.D[l] = self.D[:, l] = np.einsum("i,ij->j", H[:, l], H, dtype=np.float64)
             self.peak[l] = self.D[l, l]
 
-    def rows_changed(self, items: Array, New: Array) -> None:
+    def rows_changed(self, items: Array, moved: Array) -> None:
         """Learn of new rows of H: the sums have them from `add`."""
 
     def put(self) -> list[Task]:

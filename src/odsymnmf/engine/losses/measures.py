@@ -17,6 +17,8 @@ from odsymnmf.problem.rounds import LARGEST, tiles
 
 # Entries of the rows that a thread holds at a time.
 HELD = 2**20
+# Screening leaves about one multiply-add in so many of a row.
+SPARED = 4
 # Rows of A that are looked at pair by pair at a time.
 FEW = 128
 
@@ -80,7 +82,7 @@ def relative_to(furthest: float, H: Array) -> float:
 def row_tiles(A: Similarity, r: int) -> list[slice]:
     """Cut the items into tiles for rounds, such that the rows of a piece of work can be held."""
     largest = HELD // max(1, A.row_entries)
-    return tiles(A.n, r, A.row_entries, min(max(1, largest), LARGEST))
+    return tiles(A.n, r, A.row_entries, min(max(1, largest), LARGEST), SPARED)
 
 
 def worth(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> Worth:

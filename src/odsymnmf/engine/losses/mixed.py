@@ -60,9 +60,9 @@ class BothSums:
         self.gram.add(change, H)
         self.columns.add(change, H)
 
-    def rows_changed(self, items: Array, New: Array) -> None:
-        """Learn of new rows of H."""
-        self.columns.rows_changed(items, New)
+    def rows_changed(self, items: Array, moved: Array) -> None:
+        """Learn of the rows of H that have moved."""
+        self.columns.rows_changed(items, moved)
 
     def put(self) -> list[Task]:
         """Return no tasks: no product with A is made use of."""

@@ -93,8 +93,8 @@ class Sums(Protocol):
     def add(self, change: Change, H: Array) -> None:
         """Learn of a round that H now holds."""
 
-    def rows_changed(self, items: Array, New: Array) -> None:
-        """Learn of new rows of H."""
+    def rows_changed(self, items: Array, moved: Array) -> None:
+        """Learn of the rows of H that have moved."""
 
     def put(self) -> list[Task]:
         """Return the tasks that let the products with A learn of a round."""
