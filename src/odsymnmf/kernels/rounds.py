@@ -30,8 +30,6 @@ from odsymnmf.kernels.sources import gather, look_ahead
 
 # Squares of single rows' changes that exceed what the rows gain by more are not to be subtracted.
 OUTWEIGHED = 1e3
-# If at least one entry in so many is not zero, whole rows of sums are faster than single ones.
-DENSE = 3
 
 
 class Lattice(NamedTuple):
@@ -79,16 +77,7 @@ def _note_gram(k, m, H, D, row, change):
         for j in range(m):
             for i in range(m):
                 D[found[j], found[i]] += o[j] * o[i]
-    if dd > 0.0 and DENSE * m > len(x):
-        for l in range(len(x)):
-            o[l] = H[k, l]
-            d[l] = x[l] - o[l]
-        for j in range(m):
-            t = found[j]
-            o_t, d_t = o[t], d[t]
-            for l in range(t + 1):
-                change[t, l] += o_t * d[l] + d_t * x[l]
-    elif dd > 0.0:
+    if dd > 0.0:
         for j in range(m):
             t, o_j, d_j = found[j], o[j], d[j]
             for i in range(j + 1):
