@@ -116,7 +116,7 @@ def tiles(n: int, r: int, entries: int, largest: int | None = None, spared: int 
     no larger than an eighth of H.
     """
     work = max(1, (entries + r) * r // spared)
-    rows = max(n // (ROUNDS * ENOUGH), LEAST // work, FEWEST)
+    rows = max(-(-n // (ROUNDS * ENOUGH)), LEAST // work, FEWEST)
     rows = min(rows, max(MOST // work, FEWEST), LARGEST if largest is None else largest)
     rows = max(rows, r // 2, -(-n // (ROUNDS * TILES)))
     pieces = -(-n // (ROUNDS * rows))
