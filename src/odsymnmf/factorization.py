@@ -150,7 +150,7 @@ def factorize(
     Similarities whose largest is beyond 2^200 or below 2^-200 (float32: 2^40) are multiplied by a
     power of two for the fit, which changes no digit of the result.
 
-    With ``n_jobs``, every sixteenth row is updated at once, against H as it was before, and the
+    With ``n_jobs``, a sixteenth of the rows is updated at once, against H as it was before, and the
     step is split where the objective would rise. The start and column restarts use one thread.
 
     Examples

@@ -111,7 +111,7 @@ def rounds(n: int, together: int | None = None) -> list[Round]:
 def tiles(n: int, r: int, entries: int, largest: int | None = None, spared: int = 1) -> list[slice]:
     """Cut n items into tiles, given how many entries of A or X a row takes.
 
-    Of its multiply-adds, all but one in ``spared`` are. A piece has at most ``largest`` rows.
+    One in ``spared`` of its multiply-adds is really made; no piece has more than ``largest`` rows.
     Each piece has an r x r sum of its own: with r / 2 rows to a piece, all of them together are
     no larger than an eighth of H.
     """
