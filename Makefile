@@ -1,4 +1,4 @@
-# Needs python3 (with venv) and make, nothing else:  make demo | test | test-slow | test-oldest | test-integrations | test-recipes | docs | test-docs | dist | fuzz | soak | audit | bench | lint | format | clean
+# Needs python3 (with venv) and make. make help lists the targets.
 PYTHON ?= python3
 
 VENV := .venv
@@ -10,39 +10,34 @@ READY_DOCS := $(VENV)/.ready-docs
 READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-slow test-oldest test-integrations test-recipes browser docs test-docs dist fuzz soak audit bench lint format clean
+.PHONY: help demo test test-slow test-oldest test-integrations browser docs test-docs dist bench lint format clean
 
-demo: $(READY)
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /	/' | expand -t 20
+
+demo: $(READY)  ## cluster the characters of Les Misérables, into demo/
 	@mkdir -p demo
 	$(BIN)/python examples/les_miserables.py demo/les_miserables.csv
 	$(BIN)/odsymnmf cluster demo/les_miserables.csv -r 6 -o demo/les_miserables --force
 
-test: lint browser
+test: lint browser  ## ruff, mypy, import-linter and pytest
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# The whole suite with the oldest supported version of every package, in an environment of its own.
-test-oldest: $(OLDEST)/.ready browser
+test-oldest: $(OLDEST)/.ready browser  ## pytest with the oldest supported dependencies, in .venv-oldest
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -n 2
 
-# Every kernel compiled anew, with every index checked.
-test-slow: $(READY)
+test-slow: $(READY)  ## kernels compiled with index checks
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow tests
 
-# networkx, igraph, scanpy, cdlib and Dask for real, and the recipes of the site.
-test-integrations: $(READY_INTEGRATIONS)
+test-integrations: $(READY_INTEGRATIONS)  ## igraph, scanpy, cdlib, Dask and the recipes of the site
 	$(BIN)/python -m pytest tests/integrations tests/distributed src/odsymnmf/distributed
 
-# What would be uploaded: built, checked, installed into a clean environment, used there.
-dist: $(READY)
+dist: $(READY)  ## build, check and try the wheel in a clean environment
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) .ci/smoke.py dist/*.whl
-
-# The recipes of the site, each in a clean environment with only its extra.
-test-recipes: dist
-	$(PYTHON) .ci/smoke.py dist/*.whl $(or $(NAMES),recipes)
 
 # The report page is tested in Chromium; without one, those tests are skipped and say so.
 browser:
@@ -55,42 +50,23 @@ browser:
 		echo "chromium is missing: browser tests are skipped"; \
 	fi
 
-# The site, in build/docs: recipes and gallery are run, and a warning is an error.
-docs: $(READY_DOCS)
+docs: $(READY_DOCS)  ## build the site, in build/docs
 	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going --quiet -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-test-docs: docs browser
+test-docs: docs browser  ## check the site in Chromium
 	MPLBACKEND=Agg $(BIN)/python -m pytest docs/tests
 
-# Other damaged files every time; a failure names the seed that brings it back.
-fuzz: $(READY)
-	$(BIN)/python tests/io/io_fuzz.py --rounds $(or $(ROUNDS),100000)
-
-# Every promise of docs/reliability.md, other cases every time; SECONDS=60 for each line, or in full;
-# LOG=soak.json SEED=1 TOTAL=300 goes on from that file for five minutes.
-soak: $(READY)
-	$(BIN)/python -m tests.soak $(NAMES) $(if $(SECONDS),--seconds $(SECONDS)) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
-		$(if $(LOG),--log $(LOG)) $(if $(TOTAL),--total $(TOTAL))
-
-# Known vulnerabilities in what is installed: an error if there are some, and (NOT AUDITED) where
-# nobody could be asked.
-audit: $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit 2>/dev/null \
-		|| echo "pip-audit could not be installed"
-	@$(BIN)/python .ci/audit.py
-
-bench: $(READY_BENCH)
+bench: $(READY_BENCH)  ## print the benchmark tables
 	$(BIN)/python -m benchmarks
 
-lint: $(READY)
+lint: $(READY)  ## make test without pytest
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-format: $(READY)
+format: $(READY)  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -115,7 +91,7 @@ $(OLDEST)/.ready: pyproject.toml .ci/oldest.py
 	@touch $@
 
 $(READY_BENCH): $(READY)
-	@echo "installing the peers to measure against"
+	@echo "installing the methods to compare with"
 	@$(PIP_INSTALL) ".[bench]"
 	@touch $@
 
@@ -129,6 +105,6 @@ $(READY_INTEGRATIONS): $(READY)
 	@$(PIP_INSTALL) ".[integrations]"
 	@touch $@
 
-clean:
+clean:  ## back to a fresh checkout
 	rm -rf $(VENV) $(OLDEST) demo dist build docs/made docs/api/names .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

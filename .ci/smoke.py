@@ -1,12 +1,6 @@
-"""Install a wheel into clean environments, and use it there.
-
-python .ci/smoke.py dist/*.whl                 the library and the command
-python .ci/smoke.py dist/*.whl network ...     recipes of the site, each with only its extra
-python .ci/smoke.py dist/*.whl recipes         all of them
-"""
+"""Install a wheel into a clean environment and use it: ``python .ci/smoke.py dist/*.whl``."""
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,9 +8,6 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-RECIPES = Path(__file__).resolve().parents[1] / "docs" / "recipes"
-# A recipe says itself what it needs.
-NEEDS = re.compile(r'pip install "odsymnmf\[([a-z,]+)\]"')
 LIBRARY = """
 import odsymnmf as od
 
@@ -68,27 +59,11 @@ def library_and_command(home: Path, wheel: Path) -> None:
     assert (home / "run" / "report.html").exists()
 
 
-def recipe(home: Path, wheel: Path, name: str) -> None:
-    script = RECIPES / f"{name}.py"
-    needs = NEEDS.search(script.read_text(encoding="utf-8"))
-    assert needs is not None, f"{script} does not say what to install"
-    run = environment(home)
-    install(run, wheel, needs[1])
-    print(run("python", script))
-
-
-def main(path: str, *names: str) -> None:
-    wheel = Path(path).resolve()
-    every = sorted(path.stem for path in RECIPES.glob("*.py"))
-    for name in (every if names == ("recipes",) else names) or ("",):
-        with tempfile.TemporaryDirectory() as folder:
-            home = Path(folder).resolve()
-            if name:
-                recipe(home, wheel, name)
-            else:
-                library_and_command(home, wheel)
-        print(f"{name or wheel.name} works in a clean environment", flush=True)
+def main(path: str) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        library_and_command(Path(directory).resolve(), Path(path).resolve())
+    print(f"{Path(path).name} works in a clean environment")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])

@@ -1,56 +1,67 @@
-"""Print the tables: ``python -m benchmarks [TABLE ...] [--data DIR]``.
+"""Print tables of measurements: ``python -m benchmarks [TABLE ...] [--data DIR]``.
 
-``python -m benchmarks against --old DIR`` compares with another checkout; it is run when asked for.
+``against --old DIR`` compares results and times with another checkout, ``settings`` compares
+settings of the quality table; both run only when they are named. ``python -m benchmarks.paper``
+writes the tables and figures of the paper.
 """
 
 import argparse
 import os
+import time
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.timing import print_environment
+
 TABLES = [
-    "sweeps",
-    "memory",
     "startup",
-    "peers",
-    "self_similarity",
+    "sweeps",
+    "rounds",
+    "alternatives",
     "quality",
+    "leiden",
+    "fresh",
     "overlaps",
     "how_many",
-    "stability",
     "restarts",
-    "reading",
-    "rounds",
-    "distributed",
     "many",
-    "unknown",
-    "between",
-    "interrupts",
+    "reading",
+    "distributed",
 ]
+ON_REQUEST = ["settings", "against"]
 
 
 def main() -> None:
+    names = ", ".join([*TABLES, *ON_REQUEST])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("tables", nargs="*", metavar="table", help=", ".join(TABLES))
+    parser.add_argument("tables", nargs="*", metavar="table", help=names)
     parser.add_argument(
         "--data",
         type=Path,
         default=os.environ.get("ODSYMNMF_DATA"),
-        help="directory with documents/ and graphs/ (default: $ODSYMNMF_DATA)",
+        help="directory with documents/, graphs/ and overlapping/ (default: $ODSYMNMF_DATA)",
     )
     parser.add_argument("--old", type=Path, help="another checkout, for the table `against`")
-    parser.add_argument("--case", default="", help="only the cases of `against` with this in them")
+    parser.add_argument("--case", default="", help="only cases of `against` or `leiden` with this")
+    parser.add_argument("--results", action="store_true", help="`against` without times")
     options = parser.parse_args()
-    unknown = sorted(set(options.tables) - {*TABLES, "against"})
+    unknown = sorted(set(options.tables) - {*TABLES, *ON_REQUEST})
     if unknown:
-        parser.error(f"no table {', '.join(unknown)}; there are {', '.join(TABLES)}, against")
+        parser.error(f"no table {', '.join(unknown)}; there are {names}")
     data = Path(options.data) if options.data else None
+    print_environment()
     for name in options.tables or TABLES:
+        started = time.perf_counter()
         module = import_module(f"benchmarks.{name}")
         if name == "against":
-            module.main(data, options.old, options.case)
+            if options.old is None:
+                parser.error("against needs --old DIR, the checkout to compare with")
+            module.main(options.old.resolve(), options.case, options.results)
+        elif name == "leiden":
+            module.main(data, options.case)
         else:
             module.main(data)
+        print(f"\n({name}: {time.perf_counter() - started:.0f} s)", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,118 +1,171 @@
-"""How many clusters: what is recommended beside the true number, ``python -m benchmarks how_many``.
+"""The number of clusters recommended by `odsymnmf.choose.n_clusters`.
 
-`odsymnmf.choose.n_clusters` as it is by default: for graphs the Bethe-Hessian centres the
-candidates, the description length decides, and stability where groups have groups inside; else
-stability alone. The cost is in CPU time, in seconds and per 10 candidates: as so many fits of
-`ODSymNMF(r)` with the mean time of its candidates r, or with that of the true r.
-``--held-out`` adds the choice of the error on held-out pairs.
+Graphs with known groups, fresh graphs that played no part in the choice of its settings, other
+input, graphs without groups, and points without groups. NMI is that of `ODSymNMF("auto")`.
 """
 
-import argparse
-import os
-import time
 import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 import odsymnmf as od
-from benchmarks.quality.families import Problem, problems
-from benchmarks.timing import table
+from benchmarks import graphs
+from benchmarks.families import CHOOSE, GRAPHS, REPORT, Problem, documents, problems
+from benchmarks.problems import load
+from benchmarks.timing import cpu_seconds, table
 
 
-def close(r: int, true: int) -> bool:
-    """Within 20 % of the true number, or within 1."""
-    return abs(r - true) <= max(1, 0.2 * true)
+class Row(NamedTuple):
+    """A recommendation for a graph with known groups."""
+
+    problem: Problem
+    true: int
+    found: int
+    evidence: str
+    nmi: float
+    seconds: float
+
+    @property
+    def is_close(self) -> bool:
+        return abs(self.found - self.true) <= max(1, 0.2 * self.true)
 
 
-def wanted(problem: Problem) -> bool:
-    """Leave out LFR with mixing over 0.5, near the limit where groups can be found."""
-    return not (problem.family == "lfr" and problem.name[-3:] in ("0.6", "0.7"))
-
-
-def best(found: od.choose.NumberOfClusters, measure: str) -> Any:
-    """Return the candidate that a measure alone would take."""
-    values = found.table[measure]
-    if not np.isfinite(values).any():
-        return "-"
-    if measure == "stability":
-        return found.n_clusters
-    return int(found.candidates[np.nanargmin(values)])
-
-
-def seconds(call: Any) -> tuple[Any, float]:
-    """Return what a call returns, and its CPU time: of a short one, the least of several."""
-    times: list[float] = []
-    while not times or (sum(times) < 0.2 and len(times) < 5):
-        started = time.process_time()
-        result = call()
-        times.append(time.process_time() - started)
-    return result, min(times)
-
-
-def some_of_each_kind() -> list[Any]:
-    """Return small problems, one for every type that kernels are compiled for."""
-    A = np.kron(np.eye(3), np.ones((9, 9)))
-    narrow, wide = sparse.csr_array(A), sparse.csr_array(A)
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    return [A, narrow, wide, od.similarity.gram(narrow)]
-
-
-def measured(problem: Problem, held_out: bool) -> tuple[list[Any], bool, float]:
+def measure(problem: Problem) -> Row:
     X, groups = problem.make()
-    true = len(np.unique(groups[groups >= 0]))
-    A = od.similarity.gram(X) if problem.family == "documents" else od.similarity.as_similarity(X)
+    known = groups >= 0
     affinity = "cosine" if problem.family == "documents" else "precomputed"
     with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore")  # slow convergence
-        found, took = seconds(lambda: od.choose.n_clusters(A))
-        fits = {
-            r: seconds(lambda r=r: od.ODSymNMF(r, affinity=affinity).fit(X))[1]
-            for r in {true, *found.fits}
-        }
-        more = []
-        if held_out:
-            more = [od.choose.n_clusters(A, found.fits, measure="held_out_error").n_clusters]
-    cells = [best(found, "description_length"), best(found, "stability"), found.n_clusters, *more]
-    bethe = "-" if found.bethe_hessian is None else found.bethe_hessian
-    cost = 10 * took / sum(fits[r] for r in found.fits)
-    of_true = 10 / len(found.fits) * took / fits[true]
-    cells = [bethe, *cells, len(found.fits), f"{took:.1f}", f"{cost:.1f}", f"{of_true:.1f}"]
-    return [problem.name, problem.half, true, *cells], close(found.n_clusters, true), cost
+        warnings.simplefilter("ignore")  # slow convergence, no clear structure
+        model = od.ODSymNMF("auto", affinity=affinity, random_state=0)
+        _, seconds = cpu_seconds(lambda: model.fit(X))
+    nmi = od.metrics.scores(model.labels_[known], groups[known])["nmi"]
+    search = model.n_clusters_search_
+    true = len(np.unique(groups[known]))
+    return Row(problem, true, search.n_clusters, search.evidence, nmi, seconds)
 
 
-def main(data: Path | None, families: list[str] | None = None, held_out: bool = False) -> None:
-    tally: dict[tuple[str, str], list[bool]] = {}
-    costs = []
-    for A in some_of_each_kind():  # kernels are loaded before anything is timed
-        od.choose.n_clusters(A, [2, 3], measure="all")
+def tables(title: str, found: Iterator[Row]) -> None:
+    """Print the recommendations, and how many are close to the true number."""
+    rows: list[Row] = []
 
-    def rows() -> Any:
-        for problem in filter(wanted, problems(data, families)):
-            row, hit, cost = measured(problem, held_out)
-            tally.setdefault((problem.family, problem.half), []).append(hit)
-            costs.append(cost)
-            yield row
+    def cells() -> Iterator[list[Any]]:
+        for row in found:
+            rows.append(row)
+            yield [row.problem.name, row.problem.half, row.true, row.found, row.evidence,
+                   f"{row.nmi:.3f}", f"{row.seconds:.2f}"]  # fmt: skip
 
-    header = ["problem", "half", "true", "Bethe-Hessian", "description length", "stability"]
-    header += ["recommended", *(["held-out"] if held_out else [])]
-    header += ["candidates", "seconds", "in fits, per 10 candidates", "in fits of the true r"]
-    table("How many clusters", header, rows())
-    table(
-        "Recommended within 20 % of the true number, or within 1",
-        ["family", "half", "problems"],
-        [(*key, f"{sum(hits)} of {len(hits)}") for key, hits in tally.items()],
-    )
-    print(f"\nper 10 candidates, in fits: median {np.median(costs):.1f}, most {max(costs):.1f}")
+    header = ["problem", "half", "true", "recommended", "evidence", "NMI", "CPU s"]
+    table(title, header, cells())
+    summary = []
+    for half in (CHOOSE, REPORT, "fresh", None):
+        some = [row for row in rows if half in (None, row.problem.half)]
+        if some:
+            clear = [row.nmi for row in some if row.evidence != "none"]
+            close, none = sum(row.is_close for row in some), len(some) - len(clear)
+            nmi = f"{np.mean(clear):.3f}" if clear else "-"
+            summary.append([half or "all", f"{close} of {len(some)}", none, nmi])
+    header = ["half", "within 20 % or 1", 'evidence "none"', "mean NMI of the others"]
+    table(f"{title}: summary", header, summary)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.how_many", description=__doc__)
-    parser.add_argument("--data", type=Path, default=os.environ.get("ODSYMNMF_DATA"))
-    parser.add_argument("--families", nargs="*", help="real, lfr, planted, ... (default: all)")
-    parser.add_argument("--held-out", action="store_true", help="add the held-out error's choice")
-    options = parser.parse_args()
-    main(Path(options.data) if options.data else None, options.families, options.held_out)
+def neighbors_of_documents(data: Path, name: str) -> tuple[Any, Any]:
+    """Link every document to its 15 nearest neighbors by cosine."""
+    X, groups = documents(data, name)
+    # Euclidean distances of unit vectors have the order of cosines.
+    return graphs.neighbors(normalize(X), 15), groups
+
+
+def fresh(data: Path | None) -> Iterator[Problem]:
+    """Yield graphs that no setting was chosen on."""
+    made: dict[str, Callable[[], tuple[Any, Any]]] = {
+        "lfr n=5000 mixing=0.4": partial(graphs.lfr, 5000, 0.4, 20, (30, 300), seed=900),
+        "planted 25 groups degree=10 mixing=0.3": partial(
+            graphs.planted, [160] * 25, 10, 0.3, seed=901
+        ),
+        "planted unequal 30 groups degree=16 mixing=0.4": partial(
+            graphs.planted, graphs.unequal(6000, 30, 12), 16, 0.4, seed=902
+        ),
+        "karate": karate,
+    }
+    if data is not None:
+        made["lfr10000"] = partial(load, data, "graphs", "lfr10000")
+        for name in ("k1b", "tr41", "tr45", "la1", "reviews"):
+            made[f"15 neighbors: {name}"] = partial(neighbors_of_documents, data, name)
+    for name, make in made.items():
+        yield Problem("fresh", name, "fresh", make)
+
+
+def karate() -> tuple[Any, Any]:
+    import networkx as nx
+
+    G = nx.karate_club_graph()
+    clubs = [G.nodes[v]["club"] for v in G]
+    labels = np.unique(clubs, return_inverse=True)[1]
+    return nx.to_scipy_sparse_array(G, weight=None, dtype=float), labels
+
+
+def rewired(degrees: Any, seed: int) -> Any:
+    """Return a random graph of about these degrees (the configuration model)."""
+    ends = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(degrees)), degrees))
+    half = len(ends) // 2
+    return graphs.symmetric(ends[:half], ends[half : 2 * half], len(degrees))
+
+
+def weighted(A: Any, seed: int) -> Any:
+    """Give every link a random weight."""
+    rng, half = np.random.default_rng(seed), sparse.triu(A, k=1).tocoo()
+    weights = rng.pareto(2, half.nnz) + 1 if seed % 2 else rng.standard_exponential(half.nnz)
+    found = sparse.coo_array((weights, (half.row, half.col)), shape=A.shape)
+    return sparse.csr_array(found + found.T)
+
+
+def null_graphs(data: Path | None) -> Iterator[tuple[str, Any]]:
+    """Yield 40 graphs without groups; without data, those that need none."""
+    rng = np.random.default_rng(0)
+    for i, n in enumerate([100, 300, 1000, 1000, 2000, 3000, 5000, 10_000, 20_000, 20_000]):
+        degree = [4, 3, 8, 16, 5][i % 5]
+        A = graphs.symmetric(*rng.integers(n, size=(2, n * degree // 2)), n)
+        yield f"random n={n} degree={degree}", A
+        yield f"weighted random n={n} degree={degree}", weighted(A, i)
+    for i, (n, exponent) in enumerate(
+        [(500, 2.2), (1000, 2.5), (2000, 2.5), (5000, 2.2), (10_000, 3)]
+    ):
+        degrees = graphs.power_law(rng, n, exponent, 2 + i % 3, n / 10).astype(int)
+        yield f"configuration model n={n} exponent={exponent}", rewired(degrees, i)
+    for i, problem in enumerate(problems(data, ["real"] if data else ["overlapping"])):
+        A = rewired(np.diff(sparse.csr_array(problem.make()[0]).indptr), i)
+        yield f"rewired {problem.name}", A
+        if i < 4:
+            yield f"weighted rewired {problem.name}", weighted(A, i)
+
+
+def evidence(A: Any) -> list[Any]:
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # no clear structure
+        found, seconds = cpu_seconds(lambda: od.choose.n_clusters(A))
+    return [found.n_clusters, found.evidence, f"{seconds:.2f}"]
+
+
+def main(data: Path | None) -> None:
+    measure(next(problems(None, ["planted"])))  # compiles
+    tables("Number of clusters of graphs", (measure(p) for p in problems(data, GRAPHS)))
+    tables("Fresh graphs", (measure(p) for p in fresh(data)))
+    header = ["problem", "recommended", "evidence", "CPU s"]
+    rows = [[name, *evidence(A)] for name, A in null_graphs(data)]
+    table("Graphs without groups", header, rows)
+    print(f"\none cluster: {sum(row[1] == 1 for row in rows)} of {len(rows)}")
+    points = [
+        [f"{n} uniform points in {dimension} dimensions",
+         *evidence(graphs.neighbors(np.random.default_rng(n).random((n, dimension)), k))]
+        for n in (1000, 3000, 10_000) for dimension, k in ((2, 10), (3, 15), (10, 15))
+    ]  # fmt: skip
+    table("Nearest-neighbor graphs of points without groups", header, points)
+    other = ["documents", "kernels", "signed"] if data else ["kernels", "signed"]
+    tables("Other input", (measure(p) for p in problems(data, other)))

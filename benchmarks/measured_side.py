@@ -1,153 +1,179 @@
-"""One side of `benchmarks.against`: times a case with whichever odsymnmf it is given.
+"""One side of `benchmarks.against`: fit settings with whichever odsymnmf is on the path.
 
-Run as ``python -m benchmarks.measured_side CASE START``, with a line on standard input for each
-measurement. START is a file for H, made by the side that comes first: both do the same work.
+Reads a setting per line (JSON) from standard input and answers each with a line of JSON. Problems
+are made with NumPy and SciPy, and only public names are used, so that any two versions compare.
 """
 
 import hashlib
-import os
+import inspect
+import json
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from importlib.util import find_spec
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import odsymnmf as od
-from benchmarks import problems
-from odsymnmf.similarity import as_similarity, cosine
 
-# Sweeps after a random start.
-FEW = 6
-# Before the losses became objects behind one protocol, they were two classes in one module.
-BEFORE_ROOMS = find_spec("odsymnmf.losses") is not None
-
-
-def sparse_graph(n: int, stored: int, groups: int = 50) -> Any:
-    return as_similarity(problems.shuffled(*problems.planted(n, stored, groups))[0])
-
-
-def documents(name: str) -> Any:
-    data = os.environ.get("ODSYMNMF_DATA")
-    return cosine(problems.documents(Path(data) if data else None, name))
-
-
-# name: loss, problem, r
-SWEEPS: dict[str, tuple[str, Callable[[], Any], int]] = {
-    "l2 dense, n = 4000, r = 20": ("l2", lambda: as_similarity(problems.dense(4000, 20)), 20),
-    "l2 sparse, n = 50,000, 1 million stored, r = 50": (
-        "l2", lambda: sparse_graph(50_000, 10**6), 50),
-    "l2 sparse, n = 50,000, 1 million stored, r = 10": (
-        "l2", lambda: sparse_graph(50_000, 10**6), 10),
-    "l2 sparse, n = 20,000, 2 million stored, r = 20": (
-        "l2", lambda: sparse_graph(20_000, 2 * 10**6), 20),
-    "l2 sparse, n = 500,000, 10 million stored, r = 10": (
-        "l2", lambda: sparse_graph(500_000, 10**7), 10),
-    "l1 sparse, n = 20,000, 1.3 million stored, r = 200": (
-        "l1", lambda: sparse_graph(20_000, 1_300_000, 200), 200),
-    "l1 dense, n = 2000, r = 10": ("l1", lambda: as_similarity(problems.dense(2000, 10)), 10),
-    "l2 Gram, wordnet_gloss, r = 45": ("l2", lambda: documents("wordnet_gloss"), 45),
-    "l2 Gram, ohscal, r = 10": ("l2", lambda: documents("ohscal"), 10),
-    "l1 Gram, tr23, r = 6": ("l1", lambda: documents("tr23"), 6),
-}  # fmt: skip
-OTHERS = {
-    "greedy start, l2, n = 50,000, 1 million stored, r = 20": "l2",
-    "greedy start, l1, n = 50,000, 1 million stored, r = 20": "l1",
-    "l1 fit with restarts, n = 4000, r = 80": "l1",
+# n, clusters, neighbors or words per item; large problems are for the time of a sweep.
+SIZES = {
+    "dense": (400, 6, 0),
+    "sparse": (3000, 10, 24),
+    "documents": (1000, 8, 40),
+    "features": (800, 6, 30),
+    "points": (600, 5, 4),
+    "communities": (2000, 200, 16),
+    "large dense": (2500, 12, 0),
+    "large sparse": (50_000, 50, 20),
+    "large documents": (6000, 20, 60),
 }
-NEEDS_DATA = [name for name in SWEEPS if "Gram" in name]
+# Fits that take less CPU time are repeated within a measurement.
+SHORT = 0.1
 
 
-def _sweeper(loss: str, A: Any) -> Callable[[Any], tuple[Callable[[], Any], Callable[[], Any]]]:
-    """Return a function of H: what comes before a sweep, and the sweep.
-
-    l1 computes its sums anew for every sweep, so that belongs to it.
-    """
-    if BEFORE_ROOMS:
-        from odsymnmf.losses import L1, L2  # type: ignore[import-not-found]
-
-        old = {"l1": L1, "l2": L2}[loss](A, np.inf)
-
-        def both(H: Any) -> Any:
-            def before() -> None:
-                old.refresh(H)
-                old._sweeps = 1  # else the sweep of l2 would do it again
-
-            return (before if loss == "l2" else lambda: None), lambda: old.sweep(H)
-
-        return both
-    from odsymnmf.engine.losses import make_loss
-
-    new = make_loss(loss, A, np.inf)
-
-    def both(H: Any) -> Any:
-        kept: list[Any] = []
-
-        def begin() -> None:
-            new.tidy(H)
-            kept[:] = [new.sums(H)]
-
-        def sweep() -> None:
-            if loss == "l1":
-                begin()
-            new.sweep(H, kept[0], np.arange(len(H)))
-
-        return begin, sweep
-
-    return both
+def graph(n: int, r: int, degree: int, rng: np.random.Generator) -> Any:
+    """Return a graph with values from 0.5 to 1.5; item i is in cluster i mod r."""
+    i = rng.integers(n, size=n * degree // 2)
+    inside = (i + r * rng.integers(n // r, size=len(i))) % n
+    j = np.where(rng.random(len(i)) < 0.8, inside, rng.integers(n, size=len(i)))
+    i, j = i[i != j], j[i != j]
+    A = sparse.csr_array((0.5 + rng.random(len(i)), (i, j)), shape=(n, n))
+    return sparse.csr_array(A.maximum(A.T))
 
 
-def _sweep_case(name: str, start: Path) -> Callable[[], tuple[float, Any]]:
-    loss, make, r = SWEEPS[name]
-    A = make()
-    sweeper = _sweeper(loss, A)
-    if not start.exists():
-        H = np.random.default_rng(1).uniform(size=(A.n, r)) * np.sqrt(A.energy) / A.n / np.sqrt(r)
-        for step in [_sweeper("l2", A)] * FEW + [sweeper] * FEW:
-            for part in step(H):
-                part()
-        np.save(start, H)
-    first = np.load(start)
-    H = first.copy()
-    before, sweep = sweeper(H)
-
-    def measure() -> tuple[float, Any]:
-        H[:] = first
-        before()
-        begun = time.process_time()
-        sweep()
-        return time.process_time() - begun, H
-
-    return measure
+def counts(n: int, r: int, words: int, rng: np.random.Generator) -> Any:
+    """Return word counts; document i has words of topic i mod r and others."""
+    i = np.repeat(np.arange(n), words)
+    topic = (i % r) + r * np.minimum(rng.geometric(0.02, size=len(i)), 200)
+    j = np.where(rng.random(len(i)) < 0.6, topic, rng.integers(201 * r, size=len(i)))
+    return sparse.csr_array((np.ones(len(i)), (i, j)), shape=(n, 201 * r))
 
 
-def _other_case(name: str) -> Callable[[], tuple[float, Any]]:
-    loss = OTHERS[name]
-    if name.startswith("greedy"):
-        A, r, options = sparse_graph(50_000, 10**6), 20, {"max_iter": 0}
+@lru_cache
+def data(name: str, dtype: str) -> Any:
+    """Return similarities, or for documents, features and points one row per item."""
+    n, r, degree = SIZES[name]
+    rng = np.random.default_rng(0)
+    kind = name.removeprefix("large ")
+    if kind == "dense":
+        H = rng.random((n, r)) * (rng.random((n, r)) < 0.3)
+        noise = rng.exponential(0.1, size=(n, n))
+        made: Any = H @ H.T + (noise + noise.T) / 2
+    elif kind == "documents":
+        made = counts(n, r, degree, rng)
+    elif kind == "features":
+        made = rng.random((n, degree)) * (rng.random((n, degree)) < 0.3)
+    elif kind == "points":
+        made = 3 * rng.standard_normal((r, degree))[np.arange(n) % r]
+        made += rng.standard_normal((n, degree))
     else:
-        A, r, options = sparse_graph(4000, 120_000, 80), 80, {}
-
-    def measure() -> tuple[float, Any]:
-        begun = time.process_time()
-        H = od.factorize(A, r, loss=loss, init="greedy", **options).H  # type: ignore[arg-type]
-        return time.process_time() - begun, H
-
-    return measure
+        made = graph(n, r, degree, rng)
+    return made.astype(dtype)
 
 
-def main(name: str, start: Path) -> None:
+def similarity(name: str, dtype: str, weights: str | None) -> tuple[Any, dict[str, Any]]:
+    """Return what to factorize, and the options that weigh its pairs."""
+    A = data(name, dtype)
+    n, rng = A.shape[0], np.random.default_rng(1)
+    square = A.shape[1] == n
+    pairs = graph(n, 1, 8, rng).astype(dtype)
+    if weights == "unknown" and square:
+        A = A + pairs * np.nan if sparse.issparse(A) else np.where(pairs.toarray(), np.nan, A)
+    if "documents" in name:
+        A = od.similarity.cosine(A)
+    elif name == "features":
+        A = od.similarity.gram(A)
+    if weights == "zero_weight":
+        return A, {"zero_weight": 0.2}
+    if weights == "matrix" and name == "dense":
+        full = rng.random((n, n)) + 0.2
+        return A, {"weights": (full + full.T).astype(dtype)}
+    if weights == "matrix" or (weights == "unknown" and not square):
+        pairs.data *= weights == "matrix"
+        return A, {"weights": pairs}
+    return A, {}
+
+
+def start(init: str, n: int, r: int, dtype: str) -> Any:
+    """Return the initial memberships, or the name as it is."""
+    rng = np.random.default_rng(2)
+    labels = np.where(rng.random(n) < 0.8, np.arange(n) % r, rng.integers(r, size=n))
+    one_hot = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, r))
+    if init == "array":
+        return (rng.random((n, r)) / np.sqrt(r)).astype(dtype)
+    if init == "csr":
+        return one_hot.astype(dtype)
+    if init == "sets":
+        return [column.indices for column in one_hot.T.tocsr()]
+    return labels if init == "labels" else init
+
+
+def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
+    """Return a function that fits, and one that turns what it returns into results."""
+    options = dict(setting["options"])
+    name, dtype, r = setting["data"], setting["dtype"], setting["r"]
+    estimator = setting["estimator"]
+    A, weights = similarity(name, dtype, setting["weights"])
+    call = getattr(od, estimator) if estimator else od.factorize
+    if "sparse_membership" in options and "memberships" in inspect.signature(call).parameters:
+        options["memberships"] = "sparse" if options.pop("sparse_membership") else "full"
+    if "init" in options:
+        options["init"] = start(options["init"], SIZES[name][0], r, dtype)
+    if not estimator:
+        A = od.similarity.as_similarity(A, **weights)
+        return lambda: call(A, r, **options), lambda f: (f.H, f.objective, f.n_iter, [])
+    if "zero_weight" in weights:
+        options |= weights
+        weights = {}
+    rows = data(name, dtype)
+    X = rows if "affinity" in options else A
+
+    def results(m: Any) -> tuple[Any, float, int, list[int]]:
+        return m.membership_, m.objective_, m.n_iter_, [*m.labels_, *m.predict(rows[:50])]
+
+    return lambda: call(r, **options).fit(X, **weights), results
+
+
+def digest(H: Any) -> str:
+    """Return a hash of the entries of H, whatever the type of the indices."""
+    parts = [np.array(H.shape)]
+    if sparse.issparse(H):
+        H = sparse.csr_array(H)
+        H.sort_indices()
+        parts += [H.indptr.astype(np.int64), H.indices.astype(np.int64), H.data]
+    else:
+        parts.append(np.ascontiguousarray(H))
+    joined = b"".join(p.tobytes() for p in parts)
+    return f"{H.dtype} {hashlib.sha256(joined).hexdigest()}"
+
+
+def main() -> None:
     warnings.simplefilter("ignore")
-    measure = _sweep_case(name, start) if name in SWEEPS else _other_case(name)
-    measure()  # compiles
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        took, H = measure()
-        print(took, hashlib.sha256(H.tobytes()).hexdigest(), float(H.sum()), flush=True)
+    made: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    for line in sys.stdin:
+        answer: dict[str, Any] = {}
+        try:
+            if line not in made:
+                made[line] = fit_function(json.loads(line))
+            fit, results = made[line]
+            count = counts.get(line, 1)
+            begun = time.process_time()
+            for _ in range(count):
+                fitted = fit()
+            answer["seconds"] = (time.process_time() - begun) / count
+            # The first fit compiles; later short ones are repeated.
+            counts[line] = max(1, int(SHORT / answer["seconds"])) if line in counts else 1
+            H, objective, n_iter, labels = results(fitted)
+            answer |= {"H": digest(H), "objective": float(objective), "n_iter": int(n_iter)}
+            answer["labels"] = [int(label) for label in labels]
+        except Exception as error:
+            answer["error"] = " ".join(f"{type(error).__name__}: {error}".split())
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main()

@@ -1,4 +1,4 @@
-"""The graphs, matrices and documents that the benchmarks run on."""
+"""The graphs, matrices and documents on which times are measured."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def planted(n: int, stored: int, groups: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def shuffled(A: Any, labels: Any, seed: int = 0) -> tuple[Any, Any]:
-    """Return the same graph with its items in random order, as files have them."""
+    """Return the same graph with its items in random order, as in most files."""
     order = np.random.default_rng(seed).permutation(len(labels))
     A = A[order][:, order]
     A.sort_indices()
@@ -26,24 +26,18 @@ def shuffled(A: Any, labels: Any, seed: int = 0) -> tuple[Any, Any]:
 
 
 def dense(n: int, r: int, seed: int = 0) -> Any:
-    """Return a full symmetric matrix near rank r: overlapping groups and noise, all positive."""
+    """Return a dense symmetric matrix near rank r: overlapping groups and positive noise."""
     rng = np.random.default_rng(seed)
     H = rng.random((n, r)) * (rng.random((n, r)) < 0.3)
     noise = rng.exponential(0.05, size=(n, n))
     return H @ H.T + (noise + noise.T) / 2
 
 
-def kernel(n: int, groups: int, seed: int = 0) -> Any:
-    """Return exp(-|x - y|^2 / (2 s^2)) for points in clouds, s half the median distance."""
-    rng = np.random.default_rng(seed)
-    X = 4 * rng.standard_normal((groups, 5))[rng.integers(groups, size=n)]
-    X += rng.standard_normal((n, 5))
-    squares = np.sum(X**2, axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2 * X @ X.T, 0)
-    return np.exp(-distances / (0.5 * np.median(distances[:300, :300])))
-
-
-def documents(data: Path | None, name: str) -> Any | None:
-    """Return a document-word matrix of the data directory, None without one."""
-    path = data / "documents" / f"{name}.npz" if data else None
-    return sparse.load_npz(path) if path and path.exists() else None
+def load(data: Path | None, folder: str, name: str) -> tuple[Any, Any] | None:
+    """Return a matrix of DATA/graphs or DATA/documents and its groups, None if it is missing."""
+    path = data / folder / f"{name}.npz" if data else None
+    if path is None or not path.exists():
+        return None
+    groups = path.with_name(f"{name}_labels.npy")
+    X = sparse.csr_array(sparse.load_npz(path)).astype(np.float64)
+    return X, np.load(groups) if groups.exists() else None

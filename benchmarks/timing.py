@@ -1,12 +1,37 @@
-"""Ratios of times that are measured side by side, and tables of them."""
+"""Ratios of times that are measured in turn, and Markdown tables of them."""
 
+import os
+import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 Clock = Callable[[], float]
+PACKAGES = ("odsymnmf", "numpy", "scipy", "scikit-learn", "numba", "pandas", "dask", "igraph",
+            "leidenalg", "cdlib")  # fmt: skip
+
+
+def print_environment() -> None:
+    """Print the versions of the packages, the processor and the number of cores."""
+    for name in PACKAGES:
+        try:
+            print(f"{name} {version(name)}", end=", ")
+        except PackageNotFoundError:
+            print(f"{name} not installed", end=", ")
+    print(f"Python {platform.python_version()}; {processor()}, {os.cpu_count()} cores", flush=True)
+
+
+def processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(
+                line.split(":")[1].strip() for line in file if line.startswith("model name")
+            )
+    except (OSError, StopIteration):
+        return platform.processor()
 
 
 def seconds(function: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
@@ -15,31 +40,42 @@ def seconds(function: Callable[[], Any], clock: Clock = time.perf_counter) -> fl
     return clock() - started
 
 
+def cpu_seconds(function: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the result and the CPU seconds of a call."""
+    started = time.process_time()
+    result = function()
+    return result, time.process_time() - started
+
+
 def minima(
     *functions: Callable[[], Any], repeats: int = 15, clock: Clock = time.perf_counter
 ) -> list[float]:
-    """Time the functions in turn, several times over, and keep the least time of each.
+    """Time the functions in turn, several times, and return the minimum for each.
 
-    Interleaved, because the speed of a shared machine wanders; the least, because everything
-    that disturbs a run makes it longer.
+    In turn, because the speed of a shared machine varies; the minimum, because other programs only
+    make a run longer.
     """
     times = [[seconds(function, clock) for function in functions] for _ in range(repeats)]
     return [min(column) for column in zip(*times, strict=True)]
 
 
-def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a Markdown table, row by row as the rows come in."""
-    print(f"\n## {title}\n", flush=True)
-    print("| " + " | ".join(header) + " |")
-    print("|" + "---|" * len(header), flush=True)
+def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
     for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a Markdown table, each row as soon as it is measured."""
+    print(f"\n## {title}\n", flush=True)
+    for line in markdown(header, rows):
+        print(line, flush=True)
 
 
 def in_new_process(code: str, *arguments: str, **environment: str) -> str:
-    """Run code in a fresh interpreter and return what it printed."""
-    import os
-
+    """Run code in a new interpreter and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env=os.environ | environment,

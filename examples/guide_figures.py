@@ -22,7 +22,6 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
     losses()
-    degrees()
     reading()
 
 
@@ -83,74 +82,11 @@ def density_nmi(loss: str, p_in: float) -> float:
     return float(np.mean(found))
 
 
-def degrees() -> None:
-    """Groups that differ in density, and items that differ in how many links they have."""
-    densities, spreads = [0.15, 0.3, 0.45, 0.6, 0.75], [0, 0.4, 0.8, 1.2, 1.6]
-    settings = {
-        "normalize=None": {"normalize": None},
-        'normalize="degree", upper=None': {"normalize": "degree", "upper": None},
-        "default": {},
-    }
-    nmi = {
-        name: [uneven_groups(setting, x)[0] for x in densities]
-        for name, setting in settings.items()
-    }
-    uneven = {
-        name: [uneven_items(setting, x) for x in spreads] for name, setting in settings.items()
-    }
-    largest = {name: [top for _, top in found] for name, found in uneven.items()}
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
-    for name in settings:
-        axes[0].plot(densities, nmi[name], "o-", label=name)
-        axes[1].plot(spreads, largest[name], "o-", label=name)
-    axes[0].set(xlabel="share of linked pairs in the fourth group", ylabel="NMI")
-    axes[0].set(title="4 groups of 50; 20 % in three, 3 % outside", ylim=(0, 1.05))
-    axes[1].set(xlabel="spread of activity", title="largest entry of H", yscale="log")
-    axes[0].legend()
-    save(figure, "degrees.png")
-    for title, xs, found in [
-        ("NMI, by the density of the fourth group", densities, nmi),
-        ("largest entry of H, by the spread of activity", spreads, largest),
-        (
-            "NMI, by the spread of activity",
-            spreads,
-            {k: [x for x, _ in v] for k, v in uneven.items()},
-        ),
-    ]:
-        rows = [[name, *(f"{y:.2f}" for y in ys)] for name, ys in found.items()]
-        show(title, ["setting", *(f"{x:g}" for x in xs)], rows)
-
-
-def uneven_groups(setting: dict, density: float) -> tuple[float, float]:
-    inside = np.repeat([0.2, 0.2, 0.2, density], 50)
-    return planted_fits(setting, np.repeat(range(4), 50), inside, 0.03, spread=0.0)
-
-
-def uneven_items(setting: dict, spread: float) -> tuple[float, float]:
-    return planted_fits(setting, np.repeat(range(3), 60), np.full(180, 0.25), 0.05, spread)
-
-
-def planted_fits(
-    setting: dict, groups: np.ndarray, inside: np.ndarray, outside: float, spread: float
-) -> tuple[float, float]:
-    """Return mean NMI and largest entry of H; links in proportion to exp(spread z), z normal."""
-    nmi, top = [], []
-    for seed in range(TRIALS):
-        rng = np.random.RandomState(seed)
-        activity = np.exp(spread * rng.standard_normal(len(groups)))
-        activity /= activity.mean()
-        p = np.where(groups[:, None] == groups, inside, outside) * np.outer(activity, activity)
-        links = np.triu(rng.uniform(size=p.shape) < p, 1)
-        model = ODSymNMF(groups.max() + 1, **setting).fit((links | links.T).astype(float))
-        nmi.append(od.metrics.scores(model.labels_, groups)["nmi"])
-        top.append(model.membership_.max())
-    return float(np.mean(nmi)), float(np.max(top))
-
-
 def reading() -> None:
     """The characters of Les Miserables: who belongs where, how strongly, and why."""
-    A, names = od.datasets.les_miserables()
-    model = ODSymNMF(6).fit(A)
+    data = od.datasets.les_miserables()
+    A, names = data.matrix, data.names
+    model = ODSymNMF(6).fit(data)
     H, labels = model.membership_, model.labels_
     order = np.lexsort((-H.max(axis=1), labels))
     figure, axes = plt.subplots(1, 3, figsize=(10, 4.2), width_ratios=[2.2, 1, 1])
@@ -170,16 +106,20 @@ def reading() -> None:
 
     sets = model.overlapping_sets()
     rows = [
-        [str(l), str(int((labels == l).sum())), str(len(s)), ", ".join(names[i] for i in s[:5])]
+        [str(l), str(int((labels == l).sum())), str(len(s)), ", ".join(s[:5])]
         for l, s in enumerate(sets)
     ]
-    show("Les Miserables", ["cluster", "labelled", "in the set", "strongest members"], rows)
+    show(
+        "Les Miserables",
+        ["cluster", "labeled", "in the set", "top members, including overlaps"],
+        rows,
+    )
     valjean = names.index("Valjean")
     l = labels[valjean]
     items, _ = memberships.supporting_pairs(H, model.similarity_, valjean, l)
     shares = ", ".join(f"{x:.2f}" for x in memberships.strength(H)[valjean])
     print(f"\nValjean: strengths {shares}")
-    print(f"held in cluster {l} by " + ", ".join(names[i] for i in items[:5]))
+    print(f"supported in cluster {l} by " + ", ".join(names[i] for i in items[:5]))
 
 
 if __name__ == "__main__":

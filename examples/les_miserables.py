@@ -9,8 +9,8 @@ from odsymnmf import datasets
 
 
 def main(path: str) -> None:
-    A, names = datasets.les_miserables()
-    pairs = sparse.triu(A).tocoo()
+    data = datasets.les_miserables()
+    names, pairs = data.names, sparse.triu(data.matrix).tocoo()
     with open(path, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["source", "target", "weight"])

@@ -38,7 +38,8 @@ def as_sets(clusters):
 def test_a_graph_gives_what_networkx_makes_of_it(G):
     G.add_edge("a", "b", weight=2.5)
     G.add_edge("e", "e")
-    A, names = inputs.similarities(G)
+    data = inputs.to_similarity_matrix(G)
+    A, names = data.matrix, data.names
     expected = nx.to_scipy_sparse_array(G).toarray()
     np.fill_diagonal(expected, 0)
     got = A.toarray()
@@ -49,19 +50,38 @@ def test_a_graph_gives_what_networkx_makes_of_it(G):
 
 def test_parallel_edges_are_summed():
     G = nx.MultiGraph([("a", "b", {"weight": 2}), ("a", "b", {"weight": 3}), ("a", "c")])
-    assert inputs.similarities(G).matrix.toarray().tolist() == [[0, 5, 1], [5, 0, 0], [1, 0, 0]]
+    assert inputs.to_similarity_matrix(G).matrix.toarray().tolist() == [
+        [0, 5, 1],
+        [5, 0, 0],
+        [1, 0, 0],
+    ]
 
 
-def test_another_weight_may_be_chosen(G):
+def test_edge_weight_chooses_an_attribute_and_unused_numbers_are_named(G):
     nx.set_edge_attributes(G, 4, "trips")
-    assert inputs.similarities(G, weight="trips").matrix.max() == 4
-    assert inputs.similarities(G).matrix.max() == 1
+    nx.set_edge_attributes(G, "by road", "kind")
+    assert inputs.to_similarity_matrix(G, edge_weight="trips").matrix.max() == 4
+    assert inputs.to_similarity_matrix(G, edge_weight=None).matrix.max() == 1
+    model = ODSymNMF(2, normalize=None)
+    assert_allclose(
+        model.fit(G, edge_weight="trips").membership_,
+        2 * model.fit(G, edge_weight=None).membership_,
+    )
+    with pytest.warns(UserWarning, match=r"'trips' are not used.*edge_weight='trips'"):
+        model.fit(G)
+    G.add_edge("a", "b", weight=2)
+    model.fit(G)  # warns of nothing
+    with pytest.raises(ValueError, match=r"no edge has this attribute.*'trips', 'kind'"):
+        model.fit(G, edge_weight="tripz")
+    with pytest.raises(ValueError, match="ndarray, not a graph"):
+        model.fit(np.eye(3), edge_weight="trips")
 
 
 def test_directed_graphs_need_both_directions(G):
     both = G.to_directed()
     assert_array_equal(
-        inputs.similarities(both).matrix.toarray(), inputs.similarities(G).matrix.toarray()
+        inputs.to_similarity_matrix(both).matrix.toarray(),
+        inputs.to_similarity_matrix(G).matrix.toarray(),
     )
     with pytest.raises(ValueError, match=r"directed.*A\.maximum\(A\.T\)"):
         od.factorize(nx.DiGraph(LINKS), 2)
@@ -90,11 +110,6 @@ def test_unknown_pairs_of_a_graph_are_left_out(G, unknown):
     assert as_sets(ODSymNMF(2, loss="l1").fit(G).overlapping_sets()) == SETS
 
 
-def test_a_graph_without_nodes_is_an_error():
-    with pytest.raises(ValueError, match="empty"):
-        od.factorize(nx.Graph(), 2)
-
-
 def test_nodes_may_be_anything():
     G = nx.grid_2d_graph(3, 3)
     model = ODSymNMF(2).fit(G)
@@ -106,22 +121,12 @@ def test_nodes_may_be_anything():
 def test_names_come_back(G):
     model = ODSymNMF(2, loss="l1").fit(G)
     assert as_sets(model.overlapping_sets()) == SETS
-    assert as_sets(model.overlapping_sets(rule="harm")) == SETS
+    assert as_sets(model.overlapping_sets(rule="loss")) == SETS
     assert isinstance(model.labels_, np.ndarray)
     assert model.labels_series().index.tolist() == list(G)
     assert_array_equal(model.membership_frame(), model.membership_)
     assert od.factorize(G, 2).names == list(G)
     assert od.factorize(nx.to_numpy_array(G), 2).names is None
-
-
-def test_memberships_take_graphs(G):
-    H = od.factorize(G, 2, loss="l1").H
-    A = nx.to_numpy_array(G)
-    assert od.objective(G, H) == od.objective(A, H)
-    for item in range(5):
-        for cluster in range(2):
-            got = memberships.supporting_pairs(H, G, item, cluster)
-            assert_array_equal(got, memberships.supporting_pairs(H, A, item, cluster))
 
 
 def test_plots_take_graphs_and_frames(G, frame):
@@ -133,6 +138,83 @@ def test_plots_take_graphs_and_frames(G, frame):
     od.plots.plot_matrix(G, model.membership_)
     ax = od.plots.plot_memberships(model.membership_frame())
     assert {tick.get_text() for tick in ax.get_yticklabels()} == set(G)
+
+
+@pytest.mark.filterwarnings("ignore:.*no clear structure")
+@pytest.mark.parametrize("source", ["read", "to_similarity_matrix", "dataset"])
+def test_a_dataset_is_accepted_wherever_similarities_are(source, tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    data = od.datasets.les_miserables()
+    if source == "to_similarity_matrix":
+        data = inputs.to_similarity_matrix(nx.les_miserables_graph())
+    elif source == "read":
+        nx.write_graphml(nx.les_miserables_graph(), tmp_path / "graph.graphml")
+        data = od.io.read(tmp_path / "graph.graphml")
+    model, plain = ODSymNMF(6).fit(data), ODSymNMF(6).fit(data.matrix)
+    assert_array_equal(model.labels_, plain.labels_)
+    assert model.labels_series().index.tolist() == data.names
+    assert {*model.overlapping_sets()[0]} < {*data.names}
+    assert model.score(data) == plain.score(data.matrix)
+    assert_array_equal(model.predict(data), plain.predict(data.matrix))
+    f = od.factorize(data, 6, weights=data)
+    assert f.names == data.names
+    assert od.objective(data, f.H) == od.objective(data.matrix, f.H)
+    assert od.choose.n_clusters(data, [2, 3]).n_clusters in (2, 3)
+    # Each draws the names that are in the result.
+    for result in (model, f):
+        for ax in (od.plots.plot_graph(data, result), od.plots.plot_memberships(result)):
+            shown = [text.get_text() for text in [*ax.texts, *ax.get_yticklabels()]]
+            assert {*shown} >= {*data.names}
+        assert od.plots.plot_matrix(data, result).images
+        assert od.plots.plot_convergence(result).lines
+        plt.close("all")
+
+
+def test_features_in_a_dataset_keep_their_names():
+    data = od.io.Dataset(np.eye(4)[:, :2] + 1, list("abcd"))
+    model = ODSymNMF(2, affinity="cosine").fit(data)
+    assert model.item_names_ == data.names
+    assert_array_equal(model.predict(data), model.predict(data.matrix))
+
+
+def test_results_are_read_with_their_names_and_refined_labels(G):
+    model = ODSymNMF(2, loss="l1").fit(G)
+    assert memberships.overlapping_sets(model) == model.overlapping_sets()
+    assert memberships.frame(od.factorize(G, 2)).index.tolist() == list(G)
+    model.labels_ = 1 - model.labels_
+    assert_array_equal(memberships.labels(model), model.labels_)
+    assert_array_equal(memberships.strength(model), memberships.strength(model.membership_))
+    drawn = od.plots.matrix_picture(G, model)
+    assert drawn.edges[1] == (model.labels_ == 0).sum()
+
+
+@pytest.mark.filterwarnings("ignore:0 groups found")
+@pytest.mark.parametrize(
+    ("A", "message"),
+    [
+        (np.zeros((4, 4)), "0: every item is unassigned"),
+        (np.diag([1.0, 2, 3]), "0: every item is unassigned"),
+        (sparse.csr_array((5, 5)), "0: every item is unassigned"),
+        (nx.empty_graph(4), "0: every item is unassigned"),
+        (np.full((4, 4), np.nan), "unknown .*every item is unassigned"),
+        (np.eye(4) - 1, "positive: every item is unassigned.*exp"),
+        (np.ones((2, 2)), "3 clusters for 2 items: at least 1"),
+        (np.abs(np.subtract.outer(np.arange(8.0), np.arange(8))), "looks like distances.*exp"),
+    ],
+)
+def test_input_without_a_useful_result_warns(A, message):
+    for fit in (ODSymNMF(3, tol=1).fit, lambda A: od.factorize(A, 3, tol=1)):
+        with pytest.warns(UserWarning, match=message):
+            fit(A)
+
+
+@pytest.mark.filterwarnings("error")
+def test_similarities_without_a_diagonal_are_not_taken_for_distances():
+    groups = np.repeat([0, 1], 5)
+    A = np.where(groups[:, None] == groups, 0.9, 0.2)
+    np.fill_diagonal(A, 0)
+    for similarity in (A, 1 - np.eye(6), A / 2 + 0.3 - 0.3 * np.eye(10) - A * np.eye(10)):
+        ODSymNMF(2, tol=1).fit(similarity)
 
 
 def test_annotated_graphs_can_be_written(G, tmp_path):
@@ -188,7 +270,7 @@ def test_index_and_columns_must_agree(frame):
 
 
 def test_rows_that_are_only_counted_have_the_names_of_the_columns(frame):
-    assert inputs.similarities(frame.reset_index(drop=True)).names == list(frame.columns)
+    assert inputs.to_similarity_matrix(frame.reset_index(drop=True)).names == list(frame.columns)
 
 
 def test_names_in_a_column_are_pointed_out(frame):
@@ -207,7 +289,7 @@ def test_missing_and_sparse_values_of_pandas(frame):
     expected[0, 3] = expected[3, 0] = np.nan
     assert_array_equal(od.factorize(unknown, 2).H, od.factorize(expected, 2).H)
     thin = frame.astype(pd.SparseDtype(float, 0))
-    assert sparse.issparse(inputs.similarities(thin).matrix)
+    assert sparse.issparse(inputs.to_similarity_matrix(thin).matrix)
     assert as_sets(ODSymNMF(2, loss="l1").fit(thin).overlapping_sets()) == SETS
 
 
@@ -251,11 +333,6 @@ def test_without_pandas_it_says_what_to_install(monkeypatch):
         od.graphs.node_clustering(G, np.ones((5, 1)))
 
 
-def test_text_is_no_matrix():
-    with pytest.raises(ValueError, match=r"'graph\.csv'.*odsymnmf\.io\.read"):
-        ODSymNMF(2).fit("graph.csv")
-
-
 def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
     new = pd.DataFrame([[1, 1, 0, 0, 0.0]], columns=list(G))
     plain = ODSymNMF(2, loss="l1").fit(frame.to_numpy())
@@ -269,52 +346,6 @@ def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
     assert_array_equal(model.labels_series(), model.labels_)
     unnamed = pd.DataFrame(new.to_numpy())
     assert_array_equal(model.predict(unnamed), model.predict(new.to_numpy()))
-
-
-# Top features
-
-
-def test_top_features_speak_for_their_cluster_only():
-    X = np.array([[5, 0, 3, 0], [4, 1, 3, 0], [0, 6, 3, 0], [0, 5, 3, 0.0]])
-    H = np.array([[1, 0], [1, 0], [0, 1], [0, 1.0]])
-    names = ["ship", "cow", "the", "never"]
-    for form in (np.asarray, sparse.csr_array):
-        top = memberships.top_features(form(H), form(X), names)
-        assert [words[0][0] for words in top] == ["ship", "cow"]
-        assert all(weight > 0 for words in top for _, weight in words)
-        assert "never" not in {word for words in top for word, _ in words}
-    assert memberships.top_features(H, pd.DataFrame(X, columns=names), n_top=1) == [
-        words[:1] for words in top
-    ]
-    assert memberships.top_features(H, X)[0][0][0] == 0
-
-
-def test_top_features_are_those_of_the_formula():
-    rng = np.random.default_rng(0)
-    H, X = rng.uniform(size=(20, 3)), rng.uniform(size=(20, 7))
-    p = H.T @ X
-    p /= p.sum(axis=1, keepdims=True)
-    expected = p * np.log(p / p.mean(axis=0))
-    for l, words in enumerate(memberships.top_features(H, X)):
-        assert_allclose([weight for _, weight in words], [expected[l, t] for t, _ in words])
-        assert len(words) == (expected[l] > 0).sum()
-
-
-def test_top_features_of_an_empty_cluster_are_none():
-    assert memberships.top_features([[1, 0], [1, 0]], [[1, 2], [2, 1]])[1] == []
-
-
-@pytest.mark.parametrize(
-    ("X", "names", "problem"),
-    [
-        ([[1, 2]], None, r"shape \(1, 2\), but H has 2 rows"),
-        ([[1], [2]], ["a", "b"], "2 names were given for the 1 columns"),
-        ([[1], [-2]], None, "negative"),
-    ],
-)
-def test_top_features_refuse(X, names, problem):
-    with pytest.raises(ValueError, match=problem):
-        memberships.top_features([[1], [1]], X, names)
 
 
 @pytest.mark.parametrize(
@@ -334,12 +365,13 @@ def test_a_list_of_edges_is_no_similarity(edges, remedy):
 def test_a_frame_of_items_called_source_and_target_is_one():
     names = ["source", "target"]
     A = pd.DataFrame([[0, 1], [1, 0]], index=names, columns=names)
-    assert inputs.similarities(A).names == names
+    assert inputs.to_similarity_matrix(A).names == names
 
 
 def test_what_is_no_similarity_names_the_remedy(tmp_path):
     G = nx.karate_club_graph()
     model = ODSymNMF(2).fit(G)
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04 broken")
     for call, remedy in [
         (lambda: ODSymNMF(2).fit(tmp_path / "graph.csv"), "odsymnmf.io.read"),
         (lambda: ODSymNMF(2).fit(["one text", "another"]), "TfidfVectorizer"),
@@ -347,8 +379,15 @@ def test_what_is_no_similarity_names_the_remedy(tmp_path):
         (lambda: ODSymNMF(2).fit(list(G.edges)), "networkx.Graph"),
         (lambda: od.factorize(list(G.edges), 2), "networkx.Graph"),
         (lambda: model.predict(G), "one row per new item"),
-        (lambda: memberships.labels(model), "model.membership_"),
-        (lambda: od.plots.plot_matrix(G, model), "model.membership_"),
+        (lambda: ODSymNMF(2).fit(pd.Series(["one text", "another"])), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2).fit(np.array(["one text", "another"], object)), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2, affinity="cosine").fit(pd.Series(["a", "b"])), "TfidfVectorizer"),
+        (lambda: od.factorize(None, 2), "this is None"),
+        (lambda: ODSymNMF(2).fit(None), "this is None"),
+        (lambda: od.factorize({"a": 1}, 2), "this is dict.*a graph"),
+        (lambda: od.factorize(od.datasets.cliques([3, 2]), 2), "tuple of 2.*the matrix alone"),
+        (lambda: od.factorize(("ann", 3, G), 2), "not a matrix of numbers"),
+        (lambda: od.io.read(tmp_path / "book.xlsx"), "spreadsheet; save the sheet as CSV"),
         (lambda: od.choose.n_clusters(G, "2-6"), "range"),
     ]:
         with pytest.raises(ValueError, match=remedy):

@@ -6,26 +6,29 @@ from itertools import pairwise
 import matplotlib as mpl
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from scipy import sparse
 
-from odsymnmf import plots
-from odsymnmf.drawing import matrix_picture
-from odsymnmf.drawing.colours import NOBODY, palette
-from odsymnmf.similarity import cosine
+from odsymnmf import choose, datasets, factorize, memberships, plots
+from odsymnmf.membership_view import as_view
+from odsymnmf.plots import matrix_picture, palette, pie_slices
+from odsymnmf.similarity import cosine, gram
 
 A = np.array(
     [[0, 9, 0, 0, 0], [9, 0, 0, 1, 0], [0, 0, 0, 4, 0], [0, 1, 4, 0, 0], [0, 0, 0, 0, 0.0]]
 )
 # Item 1 is in both clusters, item 4 in none.
 H = np.array([[3, 0], [3, 1], [0, 2], [0, 2.5], [0, 0]])
+SEARCH = choose.n_clusters(datasets.planted_partition([30] * 3, 0.4, 0.02, random_state=0)[0])
 NAMES = ["a", "b$x", "c", "$\\broken$", "e"]
 
 
 @pytest.fixture(autouse=True)
 def agg():
     mpl.use("Agg")
-    plt.close("all")  # what examples have left
+    plt.close("all")  # figures of the doctests
     yield
     plt.close("all")
 
@@ -41,8 +44,9 @@ def words(ticks):
         lambda ax: plots.plot_convergence([3.0, 2.0, 1.5], ax=ax),
         lambda ax: plots.plot_memberships(H, NAMES, ax=ax),
         lambda ax: plots.plot_graph(A, H, NAMES, ax=ax),
+        lambda ax: plots.plot_n_clusters(SEARCH, ax=ax),
     ],
-    ids=["matrix", "convergence", "memberships", "graph"],
+    ids=["matrix", "convergence", "memberships", "graph", "n_clusters"],
 )
 def test_axes_in_axes_out(draw, tmp_path):
     figure, ax = plt.subplots()
@@ -69,19 +73,13 @@ def test_matrix_is_sorted_with_borders_between_clusters():
         assert words(ax.get_xticklabels()) == words(ax.get_yticklabels()) == ["0", "1", "none"]
 
 
-def test_negative_similarities_have_their_own_colour():
+def test_negative_similarities_have_another_color():
     shown = plots.plot_matrix(-A, H).images[0].get_array()
     assert shown.min() == -1
     assert shown.max() <= 0
 
 
-def test_a_picture_needs_no_memberships():
-    assert plots.plot_matrix(matrix_picture(A, H), None).images
-    with pytest.raises(ValueError, match="pass H"):
-        plots.plot_matrix(A, None)
-
-
-def test_documents_are_not_multiplied_out():
+def test_large_document_matrix():
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.random((20_000, 5)) * (rng.random((20_000, 5)) < 0.5))
     ax = plots.plot_matrix(cosine(X), X.toarray())
@@ -89,7 +87,7 @@ def test_documents_are_not_multiplied_out():
     assert ax.get_xlim() == (0, 20_000)
 
 
-def test_convergence_shows_every_sweep():
+def test_convergence():
     ax = plots.plot_convergence([300.0, 20.0, 1.0])
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 300], [1, 20], [2, 1]])
     assert ax.get_yscale() == "log"
@@ -106,11 +104,14 @@ def test_restarts_are_marked():
     np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[2, 6]])
     assert ax.get_xlabel() == "iterations and restarts"
     assert words(ax.get_legend().get_texts()) == ["accepted column restart"]
+    f = factorize(A, 2, loss="l1", init="random", random_state=0)
+    ax = plots.plot_convergence(f)
+    assert len(ax.lines) == 1 + bool(f.restart_steps.size)
     with pytest.raises(ValueError, match="restarts must be entries 1 to 3 of history"):
         plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [4])
 
 
-def test_numbers_of_many_clusters_do_not_cover_each_other():
+def test_cluster_numbers_do_not_overlap():
     many = np.repeat(np.eye(50), [20, 3, *[4] * 48], axis=0)
     ax = plots.plot_matrix(many @ many.T, many)
     ax.figure.draw_without_rendering()
@@ -139,12 +140,12 @@ def test_graph_has_links_nodes_pies_and_names():
     assert len(wedges.get_paths()) == 6  # five items, one of them a pie of two
     first, second = palette(2)
     fills = [mpl.colors.to_hex(c) for c in wedges.get_facecolors()]
-    assert fills == [first, first, second, second, second, NOBODY]
+    assert fills == [first, first, second, second, second, plots.UNASSIGNED]
     assert words(ax.texts) == NAMES
 
 
-def test_graph_is_the_same_every_time_and_linked_items_are_near():
-    # A ring in shuffled order, in one cluster: only the links can tell who belongs where.
+def test_layout_is_deterministic_and_linked_items_are_close():
+    # A shuffled ring in one cluster: only the links determine positions.
     order = np.random.default_rng(0).permutation(40)
     W = np.roll(np.eye(40), 1, axis=0)[np.ix_(order, order)]
     first, second = (
@@ -159,7 +160,7 @@ def test_graph_is_the_same_every_time_and_linked_items_are_near():
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
-def test_sparse_memberships_are_drawn_as_others_are(kind):
+def test_sparse_memberships(kind):
     for draw in (plots.plot_matrix, plots.plot_graph):
         draw(A, kind(H)).figure.savefig(a := io.BytesIO(), format="png")
         draw(A, H).figure.savefig(b := io.BytesIO(), format="png")
@@ -172,7 +173,7 @@ def test_sparse_memberships_are_drawn_as_others_are(kind):
         plots.plot_memberships(kind((100_000, 40_000)))
 
 
-def test_a_long_name_leaves_room_for_the_picture():
+def test_long_names():
     names = ["a" * 999, *NAMES[1:]]
     ax = plots.plot_memberships(H, names)
     ax.figure.draw_without_rendering()
@@ -181,7 +182,7 @@ def test_a_long_name_leaves_room_for_the_picture():
     assert max(len(text) for text in words(ax.texts)) == 40
 
 
-def test_bad_input_is_named():
+def test_bad_input():
     with pytest.raises(ValueError, match="A is of 5 items, but H has 4 rows"):
         plots.plot_graph(A, H[:4])
     with pytest.raises(ValueError, match="there are 1 names for 5 items"):
@@ -190,7 +191,7 @@ def test_bad_input_is_named():
         plots.plot_graph(sparse.csr_array((3000, 3000)), np.ones((3000, 1)))
 
 
-def test_without_matplotlib_the_extra_is_named():
+def test_without_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from odsymnmf import plots, report\n"
@@ -201,3 +202,87 @@ def test_without_matplotlib_the_extra_is_named():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[0] == "True"
     assert 'pip install "odsymnmf[plots]"' in done.stdout
+
+
+@given(n=st.integers(1, 12), r=st.integers(1, 6), seed=st.integers(0, 10**6))
+def test_pie_slices_form_a_circle(n, r, seed):
+    rng = np.random.default_rng(seed)
+    H = rng.integers(0, 5, (n, r)) / 4 * (rng.random((n, r)) < 0.6)
+    view = as_view(H)
+    for item in range(n):
+        slices = pie_slices(view, item)
+        assert bool(slices) == H[item].any()
+        if slices:
+            assert slices[0][0] == view.labels[item]
+            assert slices[0][2] == 0
+            assert slices[-1][3] == pytest.approx(1)
+            assert all(a[3] == b[2] for a, b in pairwise(slices))
+
+
+def test_colors_are_different_and_readable():
+    colors = palette(60)
+    assert len(set(colors)) == 60
+    assert palette(9) == colors[:9]
+    assert palette(201)[200] == colors[0]
+    for color in colors:
+        # Contrast with white and with the dark page (WCAG, graphics).
+        assert 1.05 / (luminance(color) + 0.05) >= 3
+        assert (luminance(color) + 0.05) / (luminance("#181b21") + 0.05) >= 2.6
+
+
+def luminance(color):
+    v = np.array(mpl.colors.to_rgb(color))
+    v = np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
+    return float(v @ [0.2126, 0.7152, 0.0722])
+
+
+def block_means(A, H, pixels):
+    """Sort the items, then average every pair of every pixel."""
+    label = memberships.labels(H)
+    n, r = H.shape
+    order = sorted(range(n), key=lambda i: (label[i] if label[i] >= 0 else r, -H[i].max(), i))
+    p = min(n, pixels)
+    cells = [[[] for _ in range(p)] for _ in range(p)]
+    for s, i in enumerate(order):
+        for t, j in enumerate(order):
+            if i != j:
+                cells[s * p // n][t * p // n].append(A[i, j])
+    return np.array([[np.mean(c) if c else np.nan for c in row] for row in cells])
+
+
+@given(
+    n=st.integers(1, 25),
+    r=st.integers(1, 5),
+    pixels=st.integers(1, 30),
+    seed=st.integers(0, 10**6),
+    negative=st.booleans(),
+)
+def test_picture_matches_brute_force(n, r, pixels, seed, negative):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(n, n)) if negative else rng.random((n, n)) * (rng.random((n, n)) < 0.4)
+    A = np.triu(A, 1)
+    A = A + A.T
+    H = rng.random((n, r)) * (rng.random((n, r)) < 0.7)
+    noisy = A + np.diag(np.full(n, np.nan))
+    for form in (A, noisy, sparse.csr_array(A), sparse.coo_matrix(noisy)):
+        picture = matrix_picture(form, H, pixels)
+        assert picture.values.dtype == np.float32
+        expected = block_means(A, H, pixels)
+        np.testing.assert_allclose(picture.values, expected, rtol=1e-5, atol=1e-6)
+    X = A[:, : max(1, n // 2)]
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    unit = np.divide(X, lengths, out=np.zeros_like(X), where=lengths > 0)
+    for form in (X, sparse.csr_array(X)):
+        for make, rows in ((gram, X), (cosine, unit)):
+            picture = matrix_picture(make(form), H, pixels)
+            expected = block_means(rows @ rows.T, H, pixels)
+            np.testing.assert_allclose(picture.values, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_picture_has_the_unassigned_last():
+    H = np.array([[0, 0, 2.0], [0, 0, 0], [3, 0, 1], [0, 0, 4], [1, 0, 0]])
+    picture = matrix_picture(np.ones((5, 5)), H)
+    assert picture.edges.tolist() == [0, 2, 2, 4]
+    assert picture.n == 5
+    with pytest.raises(ValueError, match="pixels must be at least 1"):
+        matrix_picture(np.ones((5, 5)), H, 0)

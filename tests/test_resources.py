@@ -1,118 +1,125 @@
-"""The memory that is left: the machine's, the container's, the process's own."""
+"""Memory is checked before the work, and a memory map is swept block by block."""
 
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from scipy import sparse
 
-from odsymnmf import resources
-from odsymnmf.resources import available_memory, require
+import odsymnmf as od
+from odsymnmf import similarity, utils
+from odsymnmf.utils import available_memory, check_memory
 
 MIB = 2**20
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
-def machine(root, files):
-    """Write what the kernel would show under a root of its own."""
-    for name, text in {"proc/meminfo": f"MemAvailable:  {1000 * 1024} kB\n", **files}.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return available_memory(root)
+def cgroup(limit, used, cached=0):
+    """Return the files of a control group."""
+    stat = f"anon 7\ninactive_file {cached}"
+    return {"memory.max": limit, "memory.current": used, "memory.stat": stat}
 
 
-def v2(place, limit, used, idle=0):
-    stat = f"anon 7\ninactive_file {idle}\n"
-    names = ("memory.max", "memory.current", "memory.stat")
-    folder = f"sys/fs/cgroup{place}"
-    return {f"{folder}/{n}": f"{t}\n" for n, t in zip(names, (limit, used, stat), strict=True)}
+@pytest.mark.parametrize(
+    ("path", "groups", "expected"),
+    [
+        (None, {}, 1000),
+        ("/job", {"job": cgroup(300 * MIB, 250 * MIB, 100 * MIB)}, 150),
+        ("/outer/inner", {"outer/inner": cgroup("max", 9), "outer": cgroup(90 * MIB, 0)}, 90),
+        ("/of/the/host", {"": cgroup(64 * MIB, 60 * MIB)}, 4),
+        ("/", {"": cgroup(10 * MIB, 20 * MIB)}, 0),
+        ("/", {"": cgroup("lots", "")}, 1000),
+    ],
+)
+def test_least_of_machine_and_control_groups(tmp_path, path, groups, expected):
+    files = {"proc/meminfo": f"MemTotal: 9 kB\nMemAvailable:  {1000 * 1024} kB"}
+    if path is not None:
+        files["proc/self/cgroup"] = f"0::{path}"
+    for group, content in groups.items():
+        files |= {f"sys/fs/cgroup/{group}/{name}": text for name, text in content.items()}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    assert available_memory(tmp_path) == expected * MIB
 
 
-def v1(place, limit, used, idle=0):
-    stat = f"inactive_file 5\ntotal_inactive_file {idle}\n"
-    names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
-    folder = f"sys/fs/cgroup/memory{place}"
-    return {f"{folder}/{n}": f"{t}\n" for n, t in zip(names, (limit, used, stat), strict=True)}
+@pytest.fixture
+def one_gib(monkeypatch):
+    monkeypatch.setattr(utils, "available_memory", lambda: 2**30)
 
 
-def test_no_groups(tmp_path):
-    assert machine(tmp_path, {}) == 1000 * MIB
-
-
-def test_version_2_counts_what_can_be_given_back(tmp_path):
-    files = {"proc/self/cgroup": "0::/job\n", **v2("/job", 300 * MIB, 250 * MIB, 100 * MIB)}
-    assert machine(tmp_path, files) == 150 * MIB
-
-
-def test_version_2_the_tightest_group_around_counts(tmp_path):
-    files = {
-        "proc/self/cgroup": "0::/outer/inner\n",
-        **v2("/outer/inner", "max", 90 * MIB),
-        **v2("/outer", 200 * MIB, 150 * MIB),
-        **v2("", 400 * MIB, 150 * MIB),
-    }
-    assert machine(tmp_path, files) == 50 * MIB
-
-
-@pytest.mark.parametrize("path", ["/", "/of/the/host", "/../..", "/docker/../x"])
-def test_inside_a_container_the_mount_is_the_group(tmp_path, path):
-    files = {"proc/self/cgroup": f"0::{path}\n", **v2("", 64 * MIB, 60 * MIB)}
-    assert machine(tmp_path, files) == 4 * MIB
-
-
-@pytest.mark.parametrize("path", ["/job", "/of/the/host"])
-def test_version_1(tmp_path, path):
-    limit = v1("/job" if path == "/job" else "", 300 * MIB, 250 * MIB, 10 * MIB)
-    groups = f"12:cpu,cpuacct:/x\n5:memory:{path}\n0::/\n"
-    assert machine(tmp_path, {"proc/self/cgroup": groups, **limit}) == 60 * MIB
-
-
-def test_version_1_without_a_limit(tmp_path):
-    files = {"proc/self/cgroup": "5:memory:/\n", **v1("", 9223372036854771712, 5)}
-    assert machine(tmp_path, files) == 1000 * MIB
-
-
-def test_over_the_limit_is_nothing_left(tmp_path):
-    files = {"proc/self/cgroup": "0::/\n", **v2("", 10 * MIB, 20 * MIB)}
-    assert machine(tmp_path, files) == 0
-
-
-@pytest.mark.parametrize("text", ["", "max\n", "-5\n", "lots\n", "²\n", "\xff\n"])
-def test_what_makes_no_sense_is_passed_over(tmp_path, text):
-    files = {"proc/self/cgroup": "0::/\nnonsense\n\n::\n", "sys/fs/cgroup/memory.max": text}
-    assert machine(tmp_path, files) == 1000 * MIB
-
-
-def test_a_system_that_says_nothing(tmp_path, monkeypatch):
-    assert available_memory(tmp_path) is None
-    monkeypatch.setattr(resources, "available_memory", lambda: None)
-    require(10**30, "everything", "nothing")
-
-
-def test_the_refusal_names_figure_and_remedy(monkeypatch):
-    monkeypatch.setattr(resources, "available_memory", lambda: 3 * 2**30)
-    require(3 * 2**30, "H", "smaller r")
-    with pytest.raises(MemoryError) as refused:
-        require(5 * 2**30 + 5 * 2**28, "H of 10 x 10", "choose a smaller r")
-    assert str(refused.value) == (
-        "H of 10 x 10 needs 6.2 GiB of memory, but only 3.0 GiB is available; choose a smaller r"
+@pytest.mark.usefixtures("one_gib")
+def test_error_has_figure_and_remedy():
+    check_memory(2**30, "H", "smaller r")
+    with pytest.raises(MemoryError) as error:
+        check_memory(5 * 2**28, "H of 10 x 10", "choose a smaller r")
+    assert str(error.value) == (
+        "H of 10 x 10 needs 1.2 GiB of memory, but only 1.0 GiB is available; choose a smaller r"
     )
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_the_limit_on_addresses_of_this_process():
-    code = """
-import resource
-from odsymnmf.resources import available_memory, require
-before = available_memory()
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, resource.RLIM_INFINITY))
-left = available_memory()
-assert before > 2**27 >= left > 2**25, (before, left)
-bytearray(left - 2**24)
-try:
-    require(2**28, "this", "less")
-except MemoryError as error:
-    print(error)
+@pytest.mark.usefixtures("one_gib")
+def test_fit_that_cannot_fit_is_refused():
+    A = sparse.eye_array(200_000, format="csr", k=1) + sparse.eye_array(200_000, k=-1)
+    with pytest.raises(MemoryError, match=r"200,000 items with r=1,000 needs .* GiB .* smaller r"):
+        od.factorize(A, 1000, init="random")
+
+
+def test_copy_of_a_memory_map_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(utils, "available_memory", lambda: MIB)
+    np.save(tmp_path / "A.npy", np.ones((600, 600)))
+    A = np.load(tmp_path / "A.npy", mmap_mode="r")
+    with pytest.raises(MemoryError, match=r"600 x 600 similarities needs 2.7 MiB .* memory map"):
+        similarity.degree_normalized(A)
+
+
+PEAK = """
+import numpy as np, odsymnmf as od
+from scipy import sparse
+from odsymnmf.fit import peak_memory
+
+def peak():  # not ru_maxrss, which a child inherits from its parent
+    return 1024 * int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+
+n = 60_000
+i, j = np.random.default_rng(0).integers(0, n, (2, 3 * n))
+A = sparse.coo_array((np.ones(3 * n), (i, j)), shape=(n, n)).tocsr()
+P = od.similarity.as_similarity(A + A.T)
+od.factorize(P, 2, init="random", max_iter=1, tol=10)
+open("/proc/self/clear_refs", "w").write("5")  # reset the peak
+before = peak()
+od.factorize(P, 100, init="random", max_iter=2, tol=10)
+print((peak() - before) / peak_memory(P, 100, "random"))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.startswith("this needs 256.0 MiB of memory, but only "), done.stderr
+
+
+@linux
+def test_estimate_is_near_the_peak():
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert 0.3 < float(done.stdout) < 1.5
+
+
+MEMORY_MAP = """
+import resource, sys, numpy as np, odsymnmf as od
+n = 4000
+A = np.lib.format.open_memmap(sys.argv[1], "w+", np.float64, (n, n))
+for i in range(0, n, 100):
+    A[i : i + 100] = np.arange(i, i + 100)[:, None] % 4 == np.arange(n) % 4
+A.flush()
+del A
+od.factorize(np.ones((300, 300)), 4, init="random", max_iter=1, tol=10)
+A = np.load(sys.argv[1], mmap_mode="r")
+used = [line for line in open("/proc/self/status") if line.startswith("VmData")][0].split()[1]
+limit = int(used) * 1024 + 100 * 2**20
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+print(od.factorize(A, 4, init="random", random_state=0, max_iter=3, tol=10).n_iter)
+"""
+
+
+@linux
+def test_memory_map_of_128_mb_is_fitted_within_100_mb(tmp_path):
+    command = [sys.executable, "-c", MEMORY_MAP, tmp_path / "A.npy"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr[-2000:]

@@ -11,4 +11,4 @@ import odsymnmf as od
 A, truth = od.datasets.cliques([20] * 5)
 A = od.datasets.flip(A, 0.1, random_state=0)
 f = od.factorize(A, 5, loss="l1", init="random", random_state=0)
-ax = od.plots.plot_convergence(f.history, f.restarts)
+ax = od.plots.plot_convergence(f)

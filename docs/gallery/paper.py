@@ -2,8 +2,8 @@
 The paper's figures
 ===================
 
-``odsymnmf reproduce all --out DIR`` draws every table and figure of the paper again, next to the
-numbers that it prints. This one is accuracy by random noise:
+``python -m benchmarks.paper all --out DIR`` writes every table and figure of the paper, next to the
+published numbers. This one is accuracy by random noise:
 
 .. image:: /results/figure-random-noise.png
    :alt: Accuracy by random noise

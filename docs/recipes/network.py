@@ -43,9 +43,9 @@ print(members.rename_axis("group").to_string())
 # %%
 # The picture
 # -----------
-# Every character has the colour of its group. One that belongs to several groups is drawn as a pie.
+# Every character has the color of its group. One that belongs to several groups is drawn as a pie.
 
-ax = od.plots.plot_graph(G, model.membership_)
+ax = od.plots.plot_graph(G, model)
 
 # %%
 # The decision

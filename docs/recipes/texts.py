@@ -50,7 +50,7 @@ words = vectorizer.get_feature_names_out()
 
 model = od.ODSymNMF("auto", affinity="cosine", random_state=0).fit(X)
 H = model.membership_
-print(model.choice_)
+print(model.n_clusters_search_)
 
 # %%
 # The topics: the words that are frequent in the texts of a cluster, and rarer in the others.

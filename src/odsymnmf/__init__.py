@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from odsymnmf import similarity as similarity
     from odsymnmf.estimators import ODSymNMF as ODSymNMF
     from odsymnmf.estimators import SymNMF as SymNMF
-    from odsymnmf.estimators import load as load
     from odsymnmf.factorization import factorize as factorize
     from odsymnmf.factorization import objective as objective
+    from odsymnmf.persistence import load as load
     from odsymnmf.result import Factorization as Factorization
 
     __version__: str
@@ -45,7 +45,7 @@ _PUBLIC: dict[str, str | None] = {
     "graphs": None,
     "inputs": None,
     "io": None,
-    "load": "estimators",
+    "load": "persistence",
     "memberships": None,
     "metrics": None,
     "objective": "factorization",
@@ -81,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC, "__version__"})
+    return sorted([*_PUBLIC, "__version__"])

@@ -1,28 +1,25 @@
 """The front door: factorize(A, r) and the objective."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.blas import threads_for
-from odsymnmf.engine.how import LossName, Memberships
-from odsymnmf.engine.losses import make_loss
-from odsymnmf.engine.magnitude import Magnitude
-from odsymnmf.engine.many.choice import sparse_is_chosen
-from odsymnmf.engine.run import Callback
-from odsymnmf.engine.starts import given
-from odsymnmf.engine.team import Team
-from odsymnmf.fitting import Fit
-from odsymnmf.inputs import is_dask, is_elsewhere, similarities, weights_for
-from odsymnmf.problem import as_similarity
-from odsymnmf.random_state import RandomState
+from odsymnmf.defaults import resolve_sparse_membership, warn_about_input
+from odsymnmf.fit import Fit, LossName, SparseMembership
+from odsymnmf.init.arrays import from_array
+from odsymnmf.inputs import is_dask, to_similarity_matrix, weights_for
 from odsymnmf.result import Factorization
-from odsymnmf.signals import held
+from odsymnmf.similarity import as_similarity
+from odsymnmf.solvers.losses import make_solver
+from odsymnmf.solvers.rescale import Magnitude
+from odsymnmf.solvers.run import Callback
+from odsymnmf.utils import RandomState, limit_blas_threads, plain_signature
 
 
+@plain_signature
 def factorize(
     A: Any,
     r: int | Literal["auto"],
@@ -37,7 +34,7 @@ def factorize(
     tol: float = 1e-4,
     upper: float | Literal["auto"] | None = "auto",
     restarts: int | None = None,
-    memberships: Memberships = "auto",
+    sparse_membership: SparseMembership = "auto",
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callback: Callback | None = None,
@@ -53,8 +50,8 @@ def factorize(
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
-        graph, a DataFrame or AnnData is accepted too (`odsymnmf.inputs.similarities`), and a dask
-        array in blocks of rows, which the workers of the current Dask client share
+        graph, a DataFrame or AnnData is accepted too (`odsymnmf.inputs.to_similarity_matrix`), and
+        a dask array in blocks of rows, which the workers of the current Dask client share
         (`odsymnmf.distributed`). Negative entries pull items apart. float32 and float64 are
         preserved. NaN off the diagonal (or a masked entry) marks an unknown pair, which is left
         out.
@@ -68,12 +65,15 @@ def factorize(
     l1_ratio : float
         Weight of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
     init : str, array (n x r), labels, or list of sets
-        Initial memberships. "auto" is "spectral" for l2 and more than 500 items, else "greedy";
-        with sparse memberships it is "ego". Labels are one integer per item, -1 for none; sets
-        hold the indices of items and may overlap. For sparse memberships: "ego" (sets of
-        neighbours, which need no number of clusters), "leiden", "label_propagation" (igraph's),
-        labels, sets, or a sparse array (n x r). For full ones: "greedy", "spectral", "nndsvd",
-        "random", "zero", "l2", "mixed", an array, labels or sets. "greedy" is the paper's,
+        Initial memberships. "auto" is "greedy"; for l2 and more than 500 items it is "multilevel"
+        if A is a graph (nonnegative, at most half of the pairs nonzero, no weights), else
+        "spectral". With ``sparse_membership=True`` it is "ego". Labels are one integer per item,
+        -1 for none; sets hold the indices of items and may overlap. "multilevel" partitions the
+        graph of the positive similarities into r groups, by local moving on coarse graphs. For
+        sparse memberships: "multilevel", "ego" (sets of neighbors, which need no number of
+        clusters), labels, sets, or a sparse array (n x r). For full ones: "multilevel", "greedy",
+        "spectral", "nndsvd", "random", "zero", "l2", "mixed", an array, labels or sets. "greedy"
+        is the paper's,
         "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made symmetric.
         "l2" and "mixed" are the fits of these losses from the greedy start, as a start for
         another loss (their sweeps are not counted).
@@ -91,7 +91,8 @@ def factorize(
     tol : float
         Stop when the violation of the optimality conditions has decreased to this fraction of
         its value in the first sweep (l2), or no entry changes by more than this fraction of the
-        largest one (l1).
+        largest one (l1). With ``init="multilevel"`` and l2 also when a sweep adds at most 10 tol
+        of the explained part of the objective.
     upper : float, "auto" or None
         Upper bound on the entries of H. "auto" is no bound, None, because similarities are not
         normalised here; with sparse memberships and l2 both mean the root of the largest
@@ -104,22 +105,23 @@ def factorize(
         kept if it lowers the objective. Rounds end when one changes nothing, or when restarts
         have taken as much work as 50 sweeps for each round. None means 10 for l1, which
         otherwise depends strongly on its start, and 0 for l2 and for sparse memberships.
-    memberships : {"auto", "sparse", "full"}
-        How H is stored. "sparse": by its non-zeros, as a CSR array, at a cost that follows the
-        memberships and not r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2
-        a membership then has a price, or H would fill with small entries: one is kept where it
-        lowers the objective by more than 0.05 of what the item's best cluster alone would.
-        "auto" is "full", unless r is above 500 and n r above 2^24, H does not fit into memory, or
-        r or init ask for "sparse".
+    sparse_membership : bool or "auto"
+        Whether H is a CSR array, at a cost that depends on the number of memberships and not on
+        r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2, memberships are
+        then penalized, because H would fill with small entries: one is kept if it lowers the
+        objective by more than 0.05 of what the item's best cluster alone would; not so with
+        ``init="multilevel"``, where a sweep adds at most 64 columns to a row. "auto" is False,
+        unless r is above 500 (64 with "multilevel") and n r above 2^24, H does not fit into
+        memory, or r or init require sparse memberships.
     n_jobs : int, optional
         Number of threads that share a sweep, -1 for all cores. A sweep is then done in rounds,
-        see the notes. The result is the same for every number, to the bit. None sweeps row by
+        see the notes. The result is bit-identical for every number. None sweeps row by
         row, in one thread, and may end in another local minimum.
     random_state : int, Generator, RandomState or None
         Seeds the starts that draw numbers. Same input and seed, same bits.
     callback : callable, optional
         Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
-        and after every column that was built anew, whose number is then in ``column`` (else
+        and after every attempt to rebuild a column, whose number is then in ``column`` (else
         None); returning True stops. With sparse memberships of many items also within a sweep,
         when ``rows`` of its rows are done (else None).
     checkpoint : path, optional
@@ -166,37 +168,27 @@ def factorize(
     >>> f.objective
     0.0
     """
-    given_names = None
+    given_names = client = None
     if is_dask(A):
         from odsymnmf import distributed
 
         given_names, client = getattr(A, "names", None), distributed.current_client()
-        if client is not None:
-            A = distributed.looked_at(client, A)
-        else:
+        if client is None:
             A, n_jobs = distributed.gathered(A), -1 if n_jobs is None else n_jobs
-    fit = Fit(
-        loss=loss,
-        l1_ratio=l1_ratio,
-        init=init,
-        diagonal=diagonal,
-        max_iter=max_iter,
-        tol=tol,
-        upper=None if isinstance(upper, str) and upper == "auto" else upper,
-        restarts=restarts,
-        memberships=memberships,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        callback=callback,
-        checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every,
-    )
-    if is_elsewhere(A):
-        found, names = fit.elsewhere(A, r, weights, zero_weight), given_names
+    upper = None if isinstance(upper, str) and upper == "auto" else upper
+    given_options = locals()
+    options = [field.name for field in fields(Fit) if field.name in given_options]
+    fit = Fit(**{name: given_options[name] for name in options})
+    if client is not None:
+        from odsymnmf.distributed.fit import fit_array
+
+        found, names = fit_array(client, A, r, fit, weights, zero_weight), given_names
     else:
-        A, names = similarities(A)
-        names = given_names or names
-        found = fit(as_similarity(A, weights_for(weights, names), zero_weight), r)
+        data = to_similarity_matrix(A)
+        names = given_names or data.names
+        similarity = as_similarity(data.matrix, weights_for(weights, names), zero_weight)
+        warn_about_input(similarity, r)
+        found = fit(similarity, r)
     fit.warn_of(found, stacklevel=2)
     return replace(found, names=names)
 
@@ -240,14 +232,18 @@ def objective(
     """
     similarity = as_similarity(A, weights, zero_weight)
     if sparse.issparse(H):
-        sparse_is_chosen("sparse", similarity, None, loss=loss, diagonal=diagonal, init="auto")
-        with held():
-            from odsymnmf.engine.many.fit import sparse_objective
-        return sparse_objective(similarity, H, loss)
+        resolve_sparse_membership(True, similarity, None, loss=loss, diagonal=diagonal, init="auto")
+        from odsymnmf.solvers.sparse_h import SparseH, links
+        from odsymnmf.solvers.sparse_losses import SPARSE_LOSSES
+
+        if H.shape[0] != similarity.n:
+            raise ValueError(f"H has shape {H.shape}; it must have n = {similarity.n} rows.")
+        M, stored = SparseH(H, similarity.dtype), links(similarity.to_csr())
+        return SPARSE_LOSSES[loss](stored, M, similarity.weights).objective()
     H = np.atleast_2d(np.asarray(H))
-    H = given(similarity, H.shape[1], H, "H")
+    H = from_array(similarity, H.shape[1], H, "H")
     magnitude = Magnitude.of(similarity)
     scaled = magnitude.similarity(similarity)
-    with threads_for(scaled.blas_work(H.shape[1]), Team):
-        measure = make_loss(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
+    with limit_blas_threads():
+        measure = make_solver(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
         return float(magnitude.value(measure, measure.objective(magnitude.down(H))))

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from odsymnmf import memberships
 from odsymnmf.inputs import called, is_igraph, is_networkx
-from odsymnmf.members import as_members
+from odsymnmf.membership_view import as_matrix
 from odsymnmf.memberships import Rule, overlapping_sets
 
 __all__ = ["annotate", "node_clustering"]
@@ -39,9 +40,8 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     {'cluster': 0, 'cluster_0': 1.0, 'cluster_1': 1.0}
     """
     H = _memberships(result, _size(G))
-    # Those of a model may have been settled by more than its memberships.
-    labels = getattr(result, "labels_", None)
-    columns = {key: (as_members(H).label if labels is None else labels).tolist()}
+    # The labels of a model may be refined.
+    columns = {key: np.asarray(memberships.labels(result)).tolist()}
     if sparse.issparse(H):
         columns[f"{key}_memberships"] = _texts(sparse.csr_array(H))
     else:
@@ -90,13 +90,13 @@ def node_clustering(
             "node_clustering needs cdlib; install it with: pip install cdlib"
         ) from error
     H = _memberships(result, _size(G))
-    found = overlapping_sets(H, threshold, rule=rule)
+    clusters = overlapping_sets(H, threshold, rule=rule)
     if is_igraph(G):
         named = "name" in G.vs.attributes()
         nodes = list(G.vs["name"]) if named else list(range(G.vcount()))
     else:
         nodes = list(G)
-    sets = called([items for items in found if len(items)], nodes)
+    sets = called([items for items in clusters if len(items)], nodes)
     parameters = {"n_clusters": H.shape[1], "rule": rule, "threshold": threshold}
     return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
 
@@ -111,14 +111,8 @@ def _size(G: Any) -> int:
 
 def _memberships(result: Any, n: int) -> Any:
     """Return H of a model, of a factorization or as it is."""
-    # H of a matrix would be its conjugate transpose.
-    is_matrix = sparse.issparse(result) or isinstance(result, np.ndarray)
-    for name in () if is_matrix else ("membership_", "H"):
-        if hasattr(result, name):
-            result = getattr(result, name)
-            break
-    H = result if sparse.issparse(result) else np.asarray(result)
-    if H.ndim != 2 or H.shape[0] != n:
+    H = as_matrix(result)
+    if H.shape[0] != n:
         raise ValueError(
             f"the memberships have shape {H.shape}, but the graph has {n} nodes: one row per node."
         )

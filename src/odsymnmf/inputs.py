@@ -3,31 +3,68 @@
 None of these packages is imported: an object is known by what it offers.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.arrays import Array
+from odsymnmf.utils import Array
 
-__all__ = ["Named", "similarities"]
+__all__ = ["to_similarity_matrix"]
 
 
 # What the columns of an edge list are called.
 ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("u", "v"))
 
 
-class Named(NamedTuple):
-    """Similarities of n items, and what the items are called: None if they have no names."""
+@dataclass(frozen=True)
+class Dataset:
+    """Similarities, or features, with the names of the items.
+
+    Every function that takes similarities takes a Dataset, and uses its names.
+
+    Attributes
+    ----------
+    matrix : ndarray or csr_array
+        Similarities, n x n and symmetric; or n x m features.
+    names : list or None
+        The n names; None if the items have none. `io.read` then numbers them: "0", "1", ...
+    format : str
+        The format of the file, one of `io.FORMATS`; empty if it was not read from a file.
+    messages : list of str
+        What `io.read` assumed, summed or left out.
+    target : list of str or None
+        The class of each item: the node attribute target, class, community or group of a graph
+        file.
+    feature_names : list of str or None
+        The names of the m features, if the file has them.
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> data = od.datasets.les_miserables()
+    >>> data.matrix.shape, data.names[:2]
+    ((77, 77), ['Napoleon', 'Myriel'])
+    >>> od.ODSymNMF(6).fit(data).item_names_ == data.names
+    True
+    """
 
     matrix: Any
-    names: list[Any] | None
+    names: Any
+    format: str = ""
+    messages: list[str] = field(default_factory=list)
+    target: list[str] | None = None
+    feature_names: list[str] | None = None
 
 
-def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities") -> Named:
+def to_similarity_matrix(
+    A: Any, *, edge_weight: str | None = "weight", obsp: str = "connectivities"
+) -> Dataset:
     """Return the similarities that an object holds, and the names of its items.
 
     Every function of the package that takes similarities calls this with its defaults; call it
@@ -36,20 +73,20 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
     Parameters
     ----------
     A : networkx or igraph graph, pandas DataFrame, AnnData, or matrix
-        A graph: the weights of its edges, 1 for an edge without; an edge whose weight is NaN or
-        None is an unknown pair, which is left out; parallel edges are summed. A directed graph
+        A graph: the weights of its edges, 1 for an edge without one; an edge whose weight is NaN
+        or None is an unknown pair, which is left out; parallel edges are summed. A directed graph
         must have every edge in both directions with the same weight. A DataFrame: its index and
         columns must be the same names in the same order; an index that only counts the rows
         (0, 1, ...) has no names, and those of the columns hold. AnnData: a matrix of ``obsp``.
         Anything else is passed on without names.
-    weight : str
-        The edge attribute of a graph to use.
+    edge_weight : str or None
+        The edge attribute of a graph that holds the weights. None: every edge has weight 1.
     obsp : str
         The key in ``AnnData.obsp``.
 
     Returns
     -------
-    Named
+    odsymnmf.io.Dataset
         ``matrix`` (n x n) and ``names``: the nodes of a networkx graph, the vertex attribute
         "name" of an igraph graph, the index of a DataFrame, the ``obs_names`` of AnnData.
 
@@ -58,10 +95,10 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
     >>> import networkx as nx
     >>> from odsymnmf import inputs
     >>> G = nx.Graph([("ann", "bob", {"weight": 2}), ("bob", "cleo")])
-    >>> A, names = inputs.similarities(G)
-    >>> names
+    >>> data = inputs.to_similarity_matrix(G)
+    >>> data.names
     ['ann', 'bob', 'cleo']
-    >>> A.toarray().tolist()
+    >>> data.matrix.toarray().tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     if isinstance(A, str | bytes | PathLike):
@@ -69,44 +106,42 @@ def similarities(A: Any, *, weight: str = "weight", obsp: str = "connectivities"
             f"A is text ({str(A)[:40]!r}), not similarities; read the file first, for example with "
             "odsymnmf.io.read, scipy.sparse.load_npz or pandas.read_csv."
         )
-    _refuse_texts(A)
     if is_dask(A):
         raise ValueError(
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
             "A.compute()."
         )
-    _refuse_edges(A)
+    _refuse_other(A)
     if is_frame(A):
-        return Named(_frame_values(A), _frame_names(A))
+        return Dataset(_frame_values(A), _frame_names(A))
     if is_networkx(A):
-        return _from_networkx(A, weight)
+        return _from_networkx(A, edge_weight)
     if is_igraph(A):
-        return _from_igraph(A, weight)
+        return _from_igraph(A, edge_weight)
+    if edge_weight not in ("weight", None):
+        raise ValueError(f"edge_weight={edge_weight!r}, but A is {type(A).__name__}, not a graph.")
     if _is_anndata(A):
         return _from_anndata(A, obsp)
-    return Named(A, None)
+    return A if isinstance(A, Dataset) else Dataset(A, None)
 
 
 def is_dask(A: Any) -> bool:
-    """Tell whether Dask is to compute A, block by block."""
+    """Return whether A is a Dask collection."""
     home = type(A).__module__.split(".")
     ours = home[:2] == ["odsymnmf", "distributed"]
     # xarray has the attribute, too, whatever its arrays are.
     return hasattr(A, "__dask_graph__") and (home[0] in ("dask", "dask_expr") or ours)
 
 
-def is_elsewhere(A: Any) -> bool:
-    """Tell whether A is on the workers of a cluster."""
-    return hasattr(type(A), "crew")
-
-
 def is_frame(A: Any) -> bool:
-    """Tell whether A is a pandas DataFrame."""
+    """Return whether A is a pandas DataFrame."""
     return all(hasattr(A, name) for name in ("iloc", "index", "columns"))
 
 
-def row_names(X: Any) -> list[Any] | None:
-    """Return the index of a DataFrame of features, None for an array; refuse what has none."""
+def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
+    """Return features and the names of their rows, None for an array; refuse what has none."""
+    if isinstance(X, Dataset):
+        return X.matrix, X.names
     for is_kind, kind in ((is_networkx, "a networkx graph"), (is_igraph, "an igraph graph")):
         if is_kind(X):
             raise ValueError(f'X is {kind}, which holds no features; use affinity="precomputed".')
@@ -115,38 +150,59 @@ def row_names(X: Any) -> list[Any] | None:
             "X is AnnData; pass the features to compare, for example adata.obsm['X_pca'], or use "
             'affinity="precomputed" to cluster obsp["connectivities"].'
         )
-    _refuse_texts(X)
-    return list(X.index) if is_frame(X) else None
+    _refuse_other(X)
+    return X, list(X.index) if is_frame(X) else None
 
 
-def called(sets: Sequence[Array], names: Sequence[Any] | None) -> list[Any]:
-    """Return sets of items by their names, as lists; as they are where there are no names."""
-    if names is None:
-        return list(sets)
-    return [[names[i] for i in items.tolist()] for items in sets]
+def called(sets: list[list[int]], names: Sequence[Any] | None) -> list[list[Any]]:
+    """Return sets of items by their names; as they are where there are no names."""
+    return sets if names is None else [[names[i] for i in items] for items in sets]
 
 
 def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
     """Return weights of pairs as a matrix; if they have names, these must be those of A."""
     if weights is None:
         return None
-    matrix, own = similarities(weights)
+    given = to_similarity_matrix(weights)
+    own = given.names
     if own is not None and names is not None and own != list(names):
         where = first_difference(own, names)
         raise ValueError(
             f"weights and A are of different items: {where}. Bring weights into the order of A, "
             "for example with weights.loc[A.index, A.index]."
         )
-    return matrix
+    return given.matrix
 
 
-def _refuse_texts(X: Any) -> None:
-    """Refuse a list of texts, which are no numbers yet."""
-    if isinstance(X, list | tuple) and X and all(isinstance(text, str) for text in X):
+def _refuse_other(X: Any) -> None:
+    """Refuse texts, None, and tuples and dictionaries of something else than numbers."""
+    if sparse.issparse(X):  # a DOK array is a dict
+        return
+    if X is None or isinstance(X, dict | set | int | float):
+        raise ValueError(
+            f"this is {'None' if X is None else type(X).__name__}, not data; pass a matrix, a "
+            "DataFrame or a graph."
+        )
+    is_list = isinstance(X, list | tuple)
+    values = X if is_list else np.asarray(X) if getattr(X, "ndim", 0) == 1 else ()
+    if len(values) and all(isinstance(text, str) for text in values):
         raise ValueError(
             "this is a list of texts; count their words first, for example with scikit-learn's "
             'TfidfVectorizer().fit_transform(texts), and use affinity="cosine".'
         )
+    if isinstance(X, tuple) and any(getattr(value, "ndim", 0) == 2 for value in X):
+        raise ValueError(
+            f"this is a tuple of {len(X)} objects, one of which is a matrix; pass the matrix alone."
+        )
+    _refuse_edges(X)
+    if is_list:
+        try:
+            np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"this is a {type(X).__name__} that is not a matrix of numbers ({error}); pass an "
+                "array, a sparse matrix, a DataFrame or a graph."
+            ) from None
 
 
 def _refuse_edges(A: Any) -> None:
@@ -165,7 +221,7 @@ def _refuse_edges(A: Any) -> None:
 
 
 def _is_edge(row: Any) -> bool:
-    """Tell whether this is two names, or two names and a weight."""
+    """Return whether this is two names, or two names and a weight."""
     is_pair = isinstance(row, list | tuple) and len(row) in (2, 3)
     return is_pair and all(isinstance(end, str) for end in row[:2])
 
@@ -237,20 +293,26 @@ def is_igraph(A: Any) -> bool:
     return all(hasattr(A, name) for name in ("get_edgelist", "vs", "es"))
 
 
-def _from_networkx(G: Any, weight: str) -> Named:
+def _from_networkx(G: Any, weight: str | None) -> Dataset:
     names = list(G)
     sides = [side for _, side in G.nodes(data="bipartite")]
     index = {node: k for k, node in enumerate(names)}
-    edges = list(G.edges(data=weight, default=1))
+    edges = list(G.edges(data=True))
     ends = np.array([(index[a], index[b]) for a, b, _ in edges], dtype=np.int64).reshape(-1, 2)
+    if not any(weight in attributes for *_, attributes in edges):
+        columns: dict[str, list[Any]] = {}
+        for *_, attributes in edges:
+            for name, value in attributes.items():
+                columns.setdefault(name, []).append(value)
+        _check_missing_weight(weight, columns)
     _refuse_bipartite(
         sides, ends, "networkx.bipartite.weighted_projected_graph(G, nodes_of_one_side)"
     )
-    values = _numbers((w for *_, w in edges), weight, lambda k: edges[k][:2])
-    return Named(_matrix(ends, values, len(names), G.is_directed()), names)
+    values = _numbers((d.get(weight, 1) for *_, d in edges), weight, lambda k: edges[k][:2])
+    return Dataset(_matrix(ends, values, len(names), G.is_directed()), names)
 
 
-def _from_igraph(G: Any, weight: str) -> Named:
+def _from_igraph(G: Any, weight: str | None) -> Dataset:
     attributes = G.vs.attributes()
     # igraph's own converter keeps the nodes of a networkx graph under the second of these.
     named = next((key for key in ("name", "_nx_name") if key in attributes), None)
@@ -258,12 +320,35 @@ def _from_igraph(G: Any, weight: str) -> Named:
     sides = list(G.vs["type"]) if "type" in attributes else []
     ends = np.array(G.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     _refuse_bipartite(sides, ends, "G.bipartite_projection()")
-    weights = G.es[weight] if weight in G.es.attributes() else np.ones(len(ends))
+    if weight in G.es.attributes():
+        weights = G.es[weight]
+    else:
+        _check_missing_weight(weight, {name: G.es[name] for name in G.es.attributes()})
+        weights = np.ones(len(ends))
     values = _numbers(weights, weight, lambda k: tuple(ends[k].tolist()))
-    return Named(_matrix(ends, values, G.vcount(), G.is_directed()), names)
+    return Dataset(_matrix(ends, values, G.vcount(), G.is_directed()), names)
 
 
-def _numbers(values: Iterable[Any], weight: str, ends: Any) -> Array:
+def _check_missing_weight(weight: str | None, columns: dict[str, list[Any]]) -> None:
+    """Refuse a weight that no edge has; without "weight", warn of other numeric attributes."""
+    if weight is None:
+        return
+    if weight != "weight":
+        known = ", ".join(map(repr, columns)) or "none"
+        raise ValueError(
+            f"edge_weight={weight!r}, but no edge has this attribute; the edges have: {known}."
+        )
+    numeric = [key for key, values in columns.items() if all(isinstance(x, Real) for x in values)]
+    if numeric:
+        warnings.warn(
+            f"no edge has the attribute 'weight', so every edge has weight 1; the numeric "
+            f"attributes {', '.join(map(repr, numeric))} are not used. Pass "
+            f"edge_weight={numeric[0]!r}, or edge_weight=None for edges of weight 1.",
+            stacklevel=4,
+        )
+
+
+def _numbers(values: Iterable[Any], weight: str | None, ends: Any) -> Array:
     found = list(values)
     try:
         return np.array(found, dtype=np.float64).reshape(-1)
@@ -271,7 +356,7 @@ def _numbers(values: Iterable[Any], weight: str, ends: Any) -> Array:
         k = next(k for k, value in enumerate(found) if not isinstance(value, Real | None))
         raise ValueError(
             f"the {weight} of edge {ends(k)} is {found[k]!r}, which is not a number; correct it, "
-            "or choose another attribute: inputs.similarities(G, weight=...)."
+            "or choose another attribute with edge_weight=."
         ) from None
 
 
@@ -297,8 +382,8 @@ def _matrix(ends: Array, values: Array, n: int, is_directed: bool) -> Any:
         gaps = np.abs(gap.data[gap.row != gap.col])
         if gaps.size and np.nanmax(gaps, initial=0.0) > 0:
             raise ValueError(
-                "the graph is directed, and similarities have no direction. Say how to combine i "
-                "-> j and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
+                "the graph is directed, and similarities have no direction. Combine i -> j "
+                "and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
                 "igraph's G.get_adjacency_sparse(), pass A.maximum(A.T) or A + A.T; or pass "
                 "G.to_undirected() if the weights do not matter."
             )
@@ -315,11 +400,11 @@ def _is_anndata(A: Any) -> bool:
     return hasattr(A, "obsp") and hasattr(A, "obs_names")
 
 
-def _from_anndata(adata: Any, key: str) -> Named:
+def _from_anndata(adata: Any, key: str) -> Dataset:
     if key not in adata.obsp:
         there = "only " + ", ".join(map(repr, adata.obsp)) if adata.obsp else "it is empty"
         raise ValueError(
             f"adata.obsp has no {key!r} ({there}); compute neighbours first with "
             "scanpy.pp.neighbors(adata), or name another matrix."
         )
-    return Named(adata.obsp[key], list(adata.obs_names))
+    return Dataset(adata.obsp[key], list(adata.obs_names))

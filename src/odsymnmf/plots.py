@@ -1,55 +1,64 @@
-"""Pictures of a result, drawn with matplotlib: ``ax=`` in, Axes out.
+"""Plots of a result with matplotlib: ``ax=`` in, Axes out.
 
-Install matplotlib with ``pip install "odsymnmf[plots]"``. Clusters have the same colours here and
+Install matplotlib with ``pip install "odsymnmf[plots]"``. Clusters have the same colors here and
 on the page of `odsymnmf.report`.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import cdist
 
-from odsymnmf.drawing import MatrixPicture, as_members, matrix_picture
-from odsymnmf.drawing.colours import NEGATIVE, NOBODY, POSITIVE, palette
-from odsymnmf.drawing.layout import layout, links
-from odsymnmf.drawing.names import checked_names, shortened
-from odsymnmf.drawing.pies import slices
-from odsymnmf.drawing.shades import scale_top, shades
-from odsymnmf.inputs import is_frame, similarities
-from odsymnmf.problem import as_similarity
+from odsymnmf.inputs import to_similarity_matrix
+from odsymnmf.membership_view import MembershipView, as_view, names_of
+from odsymnmf.similarity import Similarity, as_similarity
+from odsymnmf.utils import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships"]
+__all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships", "plot_n_clusters"]
 
+POSITIVE, NEGATIVE, UNASSIGNED = "#2f62d9", "#d9622b", "#8a8f98"
+FIRST_COLORS = (
+    "#3b6fd4", "#d2691e", "#2e9e6b", "#b0409c", "#a9851c", "#d6455d", "#2793ab", "#7a5fd0",
+)  # fmt: skip
+# More colors cannot be distinguished; they repeat.
+MAX_COLORS = 200
+# More clusters than this cannot be seen in a picture of all.
+MAX_CLUSTERS = 200
+MAX_GRAPH_ITEMS = 2000
+MAX_ENTRIES = 50_000_000
+# More names along an axis or in a graph, or more cluster numbers along an axis, would overlap.
+MAX_NAMES, MAX_TICKS = 80, 18
+MAX_LABEL_LENGTH, MAX_NAME_LENGTH = 40, 300
+LAYOUT_STEPS, GRAVITY = 150, 0.04
+# Smaller slices of a pie, in percent, are not drawn.
+MIN_SLICE = 8
+# Directional formatting characters: they could make "gnp.exe" look like "exe.png".
+DIRECTIONAL = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
-# More names than this along an axis, or in a graph, cover each other.
-MOST_NAMES = 80
-# Longer names would leave no room for the picture beside them.
-LONGEST_NAME = 40
-# As many memberships can be drawn as an array.
-MOST_ENTRIES = 50_000_000
-# As many numbers of clusters have room along an axis.
-MOST_TICKS = 18
-# Shades go from -1 to 1; every pixel is one number.
-_COLOURS: dict[str, Any] = {"vmin": -1, "vmax": 1, "interpolation": "none"}
+Links = tuple[Array, Array, Array]
 
 
 def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the similarities with the items sorted by cluster, and the borders of the clusters.
 
     Within its cluster the strongest member comes first; unassigned items come last. Large
-    matrices are averaged (`odsymnmf.report.matrix_picture`). Colour is proportional to the square
-    root of the similarity; negative similarities have another colour.
+    matrices are averaged (`odsymnmf.report.matrix_picture`). Color is proportional to the square
+    root of the similarity; negative similarities have another color.
 
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
-        Symmetric similarities; the diagonal is ignored.
-    H : array-like or scipy sparse array of shape (n, r)
-        Memberships. Not needed with a MatrixPicture, which is sorted already.
+        Similarities or a graph; the diagonal is ignored.
+    H : ODSymNMF, Factorization, or array of shape (n, r)
+        A result, or its memberships. Not needed with a MatrixPicture, which is sorted already.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -65,39 +74,37 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['0', '1']
     """
-    if isinstance(A, MatrixPicture):
-        picture = A
-    elif H is None:
+    if not isinstance(A, MatrixPicture) and H is None:
         raise ValueError("the items are sorted by their memberships; pass H.")
-    else:
-        picture = matrix_picture(A, H)
+    picture = A if isinstance(A, MatrixPicture) else matrix_picture(A, H)
     ax = _axes(ax)
-    n, top = picture.n, scale_top(picture.values)
+    n = picture.n
     shade = np.where(np.isnan(picture.values), np.nan, shades(picture.values))
-    ax.imshow(shade, **_COLOURS, extent=(0, n, n, 0), cmap=_colour_map())
+    _show(ax, shade, (0, n, n, 0))
     bounds = [*picture.edges.tolist(), n]
     borders = {b for b in bounds if 0 < b < n}
-    thin = 0.6 if len(borders) <= MOST_TICKS else 0.2
-    for edge in borders:
-        ax.axhline(edge, color="0.35", linewidth=thin)
-        ax.axvline(edge, color="0.35", linewidth=thin)
+    width = 0.6 if len(borders) <= MAX_TICKS else 0.2
+    for border in borders:
+        ax.axhline(border, color="0.35", linewidth=width)
+        ax.axvline(border, color="0.35", linewidth=width)
     _cluster_ticks(ax, bounds)
-    ax.set(xlabel="cluster", ylabel="cluster", title=f"{n:,} items; full colour from {top:.3g} on")
+    title = f"{n:,} items; full color from {full_color(picture.values):.3g} on"
+    ax.set(xlabel="cluster", ylabel="cluster", title=title)
     return ax
 
 
 def plot_convergence(
-    history: ArrayLike, restarts: Sequence[int] = (), *, ax: "Axes | None" = None
+    history: Any, restarts: Sequence[int] | None = None, *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the objective at the start, after every iteration and every accepted restart.
+    """Draw the objective of the initialization, after every iteration and accepted restart.
 
     Parameters
     ----------
-    history : array-like
-        ``Factorization.history`` or ``ODSymNMF.history_``.
+    history : ODSymNMF, Factorization or array-like
+        A result, or its objectives.
     restarts : sequence of int, optional
-        Which entries of ``history`` follow an accepted column restart: ``Factorization.restarts``
-        or ``ODSymNMF.restarts_``. They are marked.
+        Entries of ``history`` to mark, which follow an accepted column restart; by default those
+        of the result.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -109,33 +116,77 @@ def plot_convergence(
     --------
     >>> import odsymnmf as od
     >>> A, _ = od.datasets.cliques([3, 2])
-    >>> ax = od.plots.plot_convergence(od.factorize(A, 2).history)
+    >>> ax = od.plots.plot_convergence(od.factorize(A, 2))
     >>> ax.get_xlabel()
     'iterations'
     """
+    steps: Any = ()
+    if hasattr(history, "history_"):
+        history, steps = history.history_, history.restart_steps_
+    elif hasattr(history, "history"):
+        history, steps = history.history, history.restart_steps
     values = np.asarray(history, dtype=np.float64)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"history must be a list of objectives; got shape {values.shape}.")
-    marked = np.asarray(restarts, dtype=np.intp)
+    marked = np.asarray(steps if restarts is None else restarts, dtype=np.intp)
     if ((marked < 1) | (marked >= len(values))).any():
         raise ValueError(f"restarts must be entries 1 to {len(values) - 1} of history.")
     ax = _axes(ax)
     marker = "o" if len(values) <= 60 else ""
     ax.plot(np.arange(len(values)), values, color=POSITIVE, marker=marker, markersize=3)
     if marked.size:
-        ring: dict[str, Any] = {
-            "color": NEGATIVE,
-            "marker": "o",
-            "markerfacecolor": "white",
-            "linestyle": "",
-        }
-        ax.plot(marked, values[marked], **ring, label="accepted column restart")
+        label = "accepted column restart"
+        ax.plot(marked, values[marked], "o", color=NEGATIVE, markerfacecolor="white", label=label)
         ax.legend()
     if values.min() > 0 and values.max() > 10 * values.min():
         ax.set_yscale("log")
-    _whole_numbers(ax)
+    _integer_ticks(ax)
     ax.grid(axis="y", color="0.9")
     ax.set(xlabel="iterations and restarts" if marked.size else "iterations", ylabel="objective")
+    return ax
+
+
+def plot_n_clusters(search: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the stability of all partitions that were compared, and the chosen number of clusters.
+
+    For graphs, the description length is drawn on a second axis.
+
+    Parameters
+    ----------
+    search : odsymnmf.choose.NumberOfClusters or ODSymNMF
+        A search for the number of clusters, or a model that contains one.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import odsymnmf as od
+    >>> A, _ = od.datasets.planted_partition([30] * 4, 0.4, 0.02, random_state=0)
+    >>> ax = od.plots.plot_n_clusters(od.choose.n_clusters(A))
+    >>> ax.get_title()
+    '4 clusters, evidence: clear'
+    """
+    found = getattr(search, "n_clusters_search_", search)
+    if not hasattr(found, "partitions"):
+        raise ValueError('the number of clusters was given; use n_clusters="auto" to compare.')
+    ax, table = _axes(ax), found.table
+    k = table["n_clusters"]
+    ax.plot(k, table["stability"], "o-", color=POSITIVE, markersize=4, label="stability")
+    ax.axvline(found.n_clusters, color="0.6", linestyle="--", zorder=0)
+    title = f"{count(found.n_clusters, 'cluster')}, evidence: {found.evidence}"
+    ax.set(xlabel="number of clusters", ylabel="stability", title=title)
+    if k.size and k.max() > 40:
+        ax.set_xscale("log")
+    if "description_length" in table:
+        other = ax.twinx()
+        length = table["description_length"]
+        other.plot(k, length, "s-", color=NEGATIVE, markersize=3, linewidth=0.8)
+        other.set_ylabel("description length (nats)", color=NEGATIVE)
+        ax.yaxis.label.set_color(POSITIVE)
     return ax
 
 
@@ -146,10 +197,11 @@ def plot_memberships(
 
     Parameters
     ----------
-    H : array-like or scipy sparse array of shape (n, r)
-        Memberships.
+    H : ODSymNMF, Factorization, or array of shape (n, r)
+        A result, or its memberships.
     names : sequence of n names, optional
-        Written next to the lines if there are few enough; by default the index of a DataFrame.
+        Written next to the lines if there are few enough; by default those of the result, or
+        the index of a DataFrame.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -164,53 +216,42 @@ def plot_memberships(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['c', 'b', 'a']
     """
-    if names is None and is_frame(H):
-        names = list(H.index)
-    members = as_members(H)
-    n, r = members.n, members.r
-    if n * r > MOST_ENTRIES:
+    view = as_view(H)
+    n, r = view.n, view.r
+    if n * r > MAX_ENTRIES:
         raise ValueError(
             f"H has {n:,} x {r:,} entries, too many to draw; pass some of its columns, as in "
             "H[:, :50], or see the page of odsymnmf.report."
         )
-    called = None if names is None else _called(names, n)
-    named = called is not None and n <= MOST_NAMES
-    ax = _axes(ax, height=max(4.8, 0.13 * n if named else 0.0))
-    whole = (-0.5, r - 0.5, n - 0.5, -0.5)
-    ax.imshow(
-        shades(members.H[members.order].toarray()),
-        **_COLOURS,
-        extent=whole,
-        aspect="auto",
-        cmap=_colour_map(),
-    )
-    for edge in {int(e) for e in members.edges if 0 < e < n}:
+    shown = _labels(names_of(H) if names is None else names, n)
+    ax = _axes(ax, height=max(4.8, 0.13 * len(shown)))
+    _show(ax, shades(view.H[view.order].toarray()), (-0.5, r - 0.5, n - 0.5, -0.5), aspect="auto")
+    for edge in {int(e) for e in view.edges if 0 < e < n}:
         ax.axhline(edge - 0.5, color="0.35", linewidth=0.6)
-    _whole_numbers(ax)
-    if called is not None and named:
-        ax.set_yticks(range(n), [called[i] for i in members.order], fontsize=7, parse_math=False)
-    ax.set(xlabel="cluster", ylabel="" if named else "items, sorted by cluster")
+    _integer_ticks(ax)
+    if shown:
+        ax.set_yticks(range(n), [shown[i] for i in view.order], fontsize=7, parse_math=False)
+    ax.set(xlabel="cluster", ylabel="" if shown else "items, sorted by cluster")
     return ax
 
 
 def plot_graph(
     A: Any, H: Any, names: Sequence[Any] | None = None, *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the items and their positive similarities, coloured by membership.
+    """Draw the items and their positive similarities, colored by membership.
 
-    An item in several clusters is a pie of its strengths (`memberships.strength`); one without any
-    is grey. The layout is the same in
-    every run.
+    An item in several clusters is a pie of its strengths (`memberships.strength`); unassigned
+    items are gray. The layout is the same in every run.
 
     Parameters
     ----------
     A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities; the diagonal is ignored.
-    H : array-like or scipy sparse array of shape (n, r)
-        Memberships.
+        Similarities or a graph; the diagonal is ignored.
+    H : ODSymNMF, Factorization, or array of shape (n, r)
+        A result, or its memberships.
     names : sequence of n names, optional
-        Written next to the items if there are few enough; by default those of the graph, DataFrame
-        or AnnData A.
+        Written next to the items if there are few enough; by default those of the result, else
+        those of A.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -226,38 +267,37 @@ def plot_graph(
     >>> [text.get_text() for text in ax.texts]
     ['a', 'b', 'c', 'd', 'e']
     """
-    A, own = similarities(A)
-    names = own if names is None else names
-    S = as_similarity(A)
-    members = as_members(H, S.n)
-    called = None if names is None else _called(names, S.n)
-    pairs = links(S)
-    points = layout(pairs, members) * [1, -1]
+    data = to_similarity_matrix(A)
+    S = as_similarity(data.matrix)
+    view = as_view(H, S.n)
+    names = names_of(H) if names is None else names
+    shown = _labels(data.names if names is None else names, S.n)
+    if S.n > MAX_GRAPH_ITEMS:
+        raise ValueError(
+            f"a drawing of {S.n} items would be unreadable ({MAX_GRAPH_ITEMS} is the limit); "
+            "plot_matrix shows any number of items."
+        )
+    i, j, value = links = positive_links(S)
+    points = graph_layout(links, view) * [1, -1]
     ax = _axes(ax, width=8, height=8)
     from matplotlib.collections import LineCollection, PatchCollection
     from matplotlib.patches import Wedge
 
-    i, j, value = pairs
     widths = 0.3 + 1.2 * np.sqrt(value / value.max(initial=1e-300))
     ends = np.stack([points[i], points[j]], axis=1)
     ax.add_collection(LineCollection(list(ends), colors="0.75", linewidths=widths, zorder=1))
-    colours, radius = palette(members.r), 0.25 / np.sqrt(S.n + 30)
+    colors, radius = palette(view.r), 0.25 / np.sqrt(S.n + 30)
     wedges, fills = [], []
     for item, point in enumerate(points):
-        for l, _, start, end in slices(members, item) or [(-1, 0, 0.0, 1.0)]:
+        for l, _, start, end in pie_slices(view, item) or [(-1, 0, 0.0, 1.0)]:
             wedges.append(Wedge(tuple(point), radius, 90 - 360 * end, 90 - 360 * start))
-            fills.append(NOBODY if l < 0 else colours[l])
+            fills.append(UNASSIGNED if l < 0 else colors[l])
     ax.add_collection(PatchCollection(wedges, facecolors=fills, edgecolors="none", zorder=2))
-    if called is not None and S.n <= MOST_NAMES:
-        for (x, y), name in zip(points, called, strict=True):
-            ax.text(x + 1.3 * radius, y, name, fontsize=7, va="center", parse_math=False)
+    for (x, y), name in zip(points, shown, strict=False):
+        ax.text(x + 1.3 * radius, y, name, fontsize=7, va="center", parse_math=False)
     ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
     ax.set_axis_off()
     return ax
-
-
-def _called(names: Sequence[Any], n: int) -> list[str]:
-    return [shortened(name, LONGEST_NAME) for name in checked_names(names, n)]
 
 
 def _axes(ax: "Axes | None", width: float = 6.4, height: float = 4.8) -> "Axes":
@@ -272,34 +312,210 @@ def _axes(ax: "Axes | None", width: float = 6.4, height: float = 4.8) -> "Axes":
     return plt.figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
-def _whole_numbers(ax: "Axes") -> None:
+def _integer_ticks(ax: "Axes") -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _colour_map() -> Any:
+def _show(ax: "Axes", shade: Array, extent: tuple[float, ...], **options: Any) -> None:
+    """Draw values from -1 to 1."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("odsymnmf", [NEGATIVE, "white", POSITIVE])
+    colors = LinearSegmentedColormap.from_list("odsymnmf", [NEGATIVE, "white", POSITIVE])
+    options |= {"vmin": -1, "vmax": 1, "interpolation": "none", "extent": extent, "cmap": colors}
+    ax.imshow(shade, **options)
+
+
+def _labels(names: Sequence[Any] | None, n: int) -> list[str]:
+    """Return the names to draw: none if there are too many."""
+    checked = [] if names is None else check_names(names, n)
+    return [shorten(name, MAX_LABEL_LENGTH) for name in checked] if n <= MAX_NAMES else []
 
 
 def _cluster_ticks(ax: "Axes", bounds: list[int]) -> None:
-    """Write the clusters' numbers in their colours beside their items, the largest first, where
-    there is room."""
+    """Label the clusters in their colors, the largest first as long as labels do not overlap."""
     r = len(bounds) - 2
-    room = bounds[-1] / MOST_TICKS
-    at: dict[int, float] = {}
+    room = bounds[-1] / MAX_TICKS
+    middles: dict[int, float] = {}
     for l in sorted(range(r + 1), key=lambda l: bounds[l] - bounds[l + 1]):
         middle = (bounds[l] + bounds[l + 1]) / 2
-        if bounds[l] < bounds[l + 1] and all(abs(middle - m) >= room for m in at.values()):
-            at[l] = middle
-    filled = sorted(at)
-    middles = [at[l] for l in filled]
-    words = [str(l) if l < r else "none" for l in filled]
-    colours = [*palette(r), NOBODY]
-    ax.set_xticks(middles, words)
-    ax.set_yticks(middles, words)
-    for axis in (ax.get_xticklabels(), ax.get_yticklabels()):
-        for tick, l in zip(axis, filled, strict=True):
-            tick.set(color=colours[l], fontweight="bold")
+        free = all(abs(middle - other) >= room for other in middles.values())
+        if free and bounds[l] < bounds[l + 1]:
+            middles[l] = middle
+    shown = sorted(middles)
+    colors = [*palette(r), UNASSIGNED]
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks([middles[l] for l in shown], [str(l) if l < r else "none" for l in shown])
+        for tick, l in zip(axis.get_ticklabels(), shown, strict=True):
+            tick.set(color=colors[l], fontweight="bold")
+
+
+@dataclass(frozen=True)
+class MatrixPicture:
+    """The similarities of n items, sorted by cluster and averaged to at most p x p pixels.
+
+    Attributes
+    ----------
+    values : ndarray of shape (p, p), float32
+        Means over the pairs i != j of a pixel; NaN where a pixel contains no such pair.
+    edges : ndarray of shape (r + 1,)
+        In the sorted order, cluster l consists of the items ``edges[l]`` up to ``edges[l + 1]``;
+        those from ``edges[r]`` on are unassigned.
+    n : int
+        Number of items.
+    """
+
+    values: NDArray[np.float32]
+    edges: NDArray[np.intp]
+    n: int
+
+
+def matrix_picture(A: Any, H: Any, pixels: int = 400) -> MatrixPicture:
+    """Return the mean of A_ij over the pairs i != j of every pixel, items sorted by cluster.
+
+    Within its cluster the strongest member comes first; unassigned items come last. The cost is
+    proportional to the stored entries of a sparse A; for documents (``similarity.cosine``), to the
+    products of p summed rows.
+
+    Parameters
+    ----------
+    A : array-like, scipy sparse matrix or array, or a similarity of n items
+        Symmetric similarities. The diagonal is ignored.
+    H : ODSymNMF, Factorization, or array of shape (n, r)
+        A result, or its memberships.
+    pixels : int
+        Maximum number of pixels along one side.
+
+    Returns
+    -------
+    MatrixPicture
+
+    Examples
+    --------
+    >>> from odsymnmf.report import matrix_picture
+    >>> A = [[0, 0, 4, 0], [0, 0, 0, 2], [4, 0, 0, 0], [0, 2, 0, 0]]
+    >>> picture = matrix_picture(A, [[1, 0], [0, 1], [1, 0], [0, 1]], pixels=2)
+    >>> picture.values.tolist(), picture.edges.tolist()
+    ([[4.0, 0.0], [0.0, 2.0]], [0, 2, 4])
+    """
+    if pixels < 1:
+        raise ValueError(f"pixels must be at least 1; got {pixels}.")
+    S = as_similarity(A)
+    view = as_view(H, S.n)
+    p = min(S.n, pixels)
+    pixel = np.empty(S.n, dtype=np.intp)
+    pixel[view.order] = np.arange(S.n) * p // S.n
+    sizes = np.bincount(pixel, minlength=p).astype(np.float64)
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    means = np.divide(S.group_sums(pixel, p), pairs, out=np.full((p, p), np.nan), where=pairs > 0)
+    return MatrixPicture(means.astype(np.float32), view.edges, S.n)
+
+
+@cache
+def palette(r: int) -> tuple[str, ...]:
+    """Return r colors "#rrggbb" with a contrast of about 3 on white and on near-black."""
+    colors = list(FIRST_COLORS)
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    for k in range(min(r, MAX_COLORS) - len(colors)):
+        # A hue at the golden angle, in linear RGB of given luminance.
+        luminance, saturation = (0.15, 0.27, 0.2)[k % 3], (1.0, 0.55)[k // 3 % 2]
+        hue = np.cos(2 * np.pi * (0.06 + 0.6180339887 * k - np.arange(3) / 3))
+        hue -= weights @ hue
+        most = np.where(hue < 0, luminance / -hue, (1 - luminance) / hue).min()
+        linear = np.clip(luminance + saturation * most * hue, 0, 1)
+        rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+        colors.append("#" + "".join(f"{round(255 * x):02x}" for x in rgb))
+    return tuple(colors[l % len(colors)] for l in range(r))
+
+
+def full_color(values: Array) -> float:
+    """Return the value that gets the full color: the 0.99 quantile of the nonzero sizes."""
+    size = np.abs(values[np.isfinite(values) & (values != 0)])
+    return float(np.quantile(size, 0.99)) if size.size else 1.0
+
+
+def shades(values: Array) -> Array:
+    """Return sign(v) sqrt(|v| / full_color) from -1 to 1; the root keeps small values visible."""
+    clipped = np.clip(np.nan_to_num(values.astype(np.float64)) / full_color(values), -1, 1)
+    return np.sign(clipped) * np.sqrt(np.abs(clipped))
+
+
+def pie_slices(view: MembershipView, item: int) -> list[tuple[int, int, float, float]]:
+    """Return (cluster, percent, from, to) of the slices to draw, the cluster of the label first.
+
+    From and to are fractions of the circle. An unassigned item has no slices.
+    """
+    entries = view.ranked[view.H.indptr[item] : view.H.indptr[item + 1]]
+    parts = [(int(view.H.indices[e]), int(view.percent[e])) for e in entries.tolist()]
+    parts = parts[:1] + [part for part in parts[1:] if part[1] >= MIN_SLICE]
+    total = sum(percent for _, percent in parts)
+    if not total:  # a cluster of its own
+        return [(l, percent, 0.0, 1.0) for l, percent in parts]
+    ends = np.cumsum([0] + [percent for _, percent in parts]) / total
+    return [(*part, *ends[k : k + 2].tolist()) for k, part in enumerate(parts)]
+
+
+def positive_links(A: Similarity) -> Links:
+    """Return the pairs i < j with a positive similarity, and their similarities."""
+    upper = sparse.triu(A.to_csr(), 1).tocoo()
+    keep = upper.data > 0
+    return upper.row[keep], upper.col[keep], upper.data[keep]
+
+
+def graph_layout(links: Links, view: MembershipView) -> Array:
+    """Return a point in [-1, 1]^2 for every item; links attract, all items repel.
+
+    The items start on a ring, cluster by cluster, so that few need to pass others.
+    """
+    n = view.n
+    i, j, value = links
+    weight = np.sqrt(value / value.max(initial=1e-300))
+    W = sparse.coo_array((weight, (i, j)), shape=(n, n)).tocsr()
+    W = W + W.T
+    total = np.asarray(W.sum(axis=1))
+    # Items with many links repel more: hubs are separated, and their leaves stay close.
+    mass = 1 + np.sqrt(total)
+    angle = np.empty(n)
+    angle[view.order] = np.linspace(0, 2 * np.pi, n, endpoint=False)
+    points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points *= np.random.default_rng(0).uniform(0.5, 1, (n, 1))
+    for step in range(LAYOUT_STEPS):
+        K = mass / np.maximum(cdist(points, points, "sqeuclidean"), 1e-6)
+        repulsion = 4 / n * mass[:, None] * (K.sum(axis=1)[:, None] * points - K @ points)
+        attraction = W @ points - total[:, None] * points
+        # Gravity keeps components together.
+        force = repulsion + attraction - GRAVITY * np.sqrt(n) * mass[:, None] * points
+        length = np.linalg.norm(force, axis=1, keepdims=True)
+        longest = 0.2 * (1 - step / LAYOUT_STEPS) ** 1.5
+        points = points + force * np.minimum(longest / np.maximum(length, 1e-12), 0.1)
+    points -= (points.max(axis=0) + points.min(axis=0)) / 2
+    return points / max(float(np.abs(points).max()), 1e-9)
+
+
+def check_names(names: Sequence[Any] | None, n: int) -> list[str]:
+    """Return one printable name per item, its number by default."""
+    if names is None:
+        return [str(i) for i in range(n)]
+    if len(names) != n:
+        raise ValueError(f"there are {len(names)} names for {n} items; give one name per item.")
+    return [clean(str(name)) for name in names]
+
+
+def clean(text: str, length: int = MAX_NAME_LENGTH) -> str:
+    """Return text without lone surrogates, control and directional characters."""
+    text = shorten(text, length).encode("utf-8", "replace").decode("utf-8")
+    if not text.isprintable():
+        text = "".join(" " if c < " " or "\x7f" <= c <= "\x9f" else c for c in text)
+        text = text.translate(DIRECTIONAL)
+    return text.strip() or "(no name)"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return text of at most ``length`` characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def count(k: int, noun: str) -> str:
+    """Return "1 item", "2 items"."""
+    return f"{k:,} {noun}" + ("" if k == 1 else "s")

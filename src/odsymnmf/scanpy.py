@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from odsymnmf.drawing.colours import palette
 from odsymnmf.estimators import ODSymNMF
-from odsymnmf.inputs import similarities
+from odsymnmf.inputs import to_similarity_matrix
+from odsymnmf.plots import palette
 
 __all__ = ["cluster"]
 
@@ -13,6 +13,7 @@ def cluster(
     adata: Any,
     n_clusters: int | str = "auto",
     *,
+    resolution: float | None = None,
     key_added: str = "odsymnmf",
     obsp: str | None = None,
     neighbors_key: str | None = None,
@@ -28,6 +29,9 @@ def cluster(
         With neighbours, as ``scanpy.pp.neighbors`` computes them.
     n_clusters : int or "auto"
         Number of clusters; "auto" chooses it (`odsymnmf.choose.n_clusters`).
+    resolution : float, optional
+        With ``n_clusters="auto"``: the resolution of modularity, as for ``scanpy.tl.leiden``;
+        larger values give more clusters. Default: the most stable one.
     key_added : str
         Where the results are written.
     obsp : str, optional
@@ -50,7 +54,7 @@ def cluster(
           a cell that belongs to none.
         - ``obsm[key_added]``: the memberships, one column per cluster.
         - ``uns[key_added]``: parameters, the number of clusters, and how the fit ended.
-        - ``uns[key_added + "_colors"]``: the colours of the clusters, as in `odsymnmf.plots`.
+        - ``uns[key_added + "_colors"]``: the colors of the clusters, as in `odsymnmf.plots`.
 
     Examples
     --------
@@ -69,9 +73,15 @@ def cluster(
             "scanpy.cluster compares cells by their graph of neighbours; leave affinity out, or "
             'fit ODSymNMF(affinity=...) to adata.obsm["X_pca"].'
         )
+    if unknown := {*options} - {*ODSymNMF().get_params()}:
+        raise TypeError(
+            f"scanpy.cluster has no option {min(unknown)!r}; its options are those of ODSymNMF: "
+            f"{', '.join(ODSymNMF().get_params())}."
+        )
     key = obsp or _connectivities(adata, neighbors_key)
-    matrix, _ = similarities(adata, obsp=key)
-    model = ODSymNMF(n_clusters, random_state=random_state, **options).fit(matrix)
+    data = to_similarity_matrix(adata, obsp=key)
+    options = {"resolution": resolution, "random_state": random_state, **options}
+    model = ODSymNMF(n_clusters, **options).fit(data)
     adata = adata.copy() if copy else adata
     r = model.membership_.shape[1]
     names = [str(l) for l in range(r) if (model.labels_ == l).any()]
@@ -83,7 +93,6 @@ def cluster(
             **{name: value for name, value in options.items() if _can_be_written(value)},
             "n_clusters": n_clusters,
             "obsp": key,
-            "random_state": random_state,
         },
         "n_clusters": r,
         "objective": model.objective_,

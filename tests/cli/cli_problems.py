@@ -1,39 +1,22 @@
-"""Small inputs, and two ways to run the command: in this process, and in one of its own."""
+"""Small inputs, and the command run in this process."""
 
-import os
-import subprocess
-import sys
+import csv
 from pathlib import Path
 
 import numpy as np
-import pytest
 from click.testing import CliRunner, Result
 
-import odsymnmf
-from odsymnmf.cli.app import app
+from odsymnmf.cli import app
 
-FILES = ["labels.csv", "matrix.npz", "membership.csv", "model.odsym", "report.html", "run.json"]
-posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
-COMMAND = [sys.executable, "-m", "odsymnmf.cli"]
+FILES = ["labels.csv", "matrix.npz", "membership.csv", "model.npz", "report.html", "run.json"]
 
 
 def run(*arguments: object) -> Result:
-    """Run the command here; anything but an exit is an error of ours."""
+    """Run the command; anything but an exit is raised."""
     result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="odsymnmf")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
-
-
-def process(*arguments: object, **options) -> subprocess.Popen:
-    """Start the command in a process of its own."""
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment(), **options)
-
-
-def environment() -> dict[str, str]:
-    """The variables that let a new process find this very package."""
-    return {**os.environ, "PYTHONPATH": str(Path(odsymnmf.__file__).parents[1])}
 
 
 def refused(result: Result, code: int, *words: str) -> None:
@@ -47,6 +30,12 @@ def refused(result: Result, code: int, *words: str) -> None:
         assert word in line
 
 
+def rows(path: Path) -> list[list[str]]:
+    """Return the rows of a csv file."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
 def write_edges(path: Path, groups: int = 3, size: int = 8, seed: int = 0) -> Path:
     """Write complete groups of named items with a few links between them."""
     n = groups * size
@@ -58,18 +47,3 @@ def write_edges(path: Path, groups: int = 3, size: int = 8, seed: int = 0) -> Pa
                 lines.append(f"item {i},item {j},1")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def write_long_fit(path: Path) -> Path:
-    """Write a graph whose fit takes many sweeps of some milliseconds with --tol 0."""
-    rng = np.random.default_rng(0)
-    pairs = {(int(i), int(j)) for i, j in rng.integers(0, 3000, size=(60_000, 2)) if i < j}
-    path.write_text("".join(f"a{i},a{j}\n" for i, j in sorted(pairs)), encoding="utf-8")
-    return path
-
-
-def python(code: str) -> subprocess.CompletedProcess:
-    """Run a script."""
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment()
-    )

@@ -1,16 +1,13 @@
-"""The same graph in every format that is read gives the same labels."""
+"""Files of several formats, headers and columns; tests/io has all of them."""
 
-import csv
-import gzip
+import html
+import json
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
-from cli_problems import run
-from scipy import io, sparse
-
-from odsymnmf.cli.cluster import FORMATS
+from cli_problems import rows, run
 
 N, GROUP = 24, 8
 NAMES = [f"item {i}" for i in range(N)]
@@ -27,141 +24,76 @@ def graph() -> np.ndarray:
 
 def pairs() -> list[tuple[int, int, float]]:
     A = graph()
-    return [(j, i, A[i, j]) for i in range(N) for j in range(i) if A[i, j]]
+    return [(j, i, float(A[i, j])) for i in range(N) for j in range(i) if A[i, j]]
 
 
-def edge_lines(mark: str, header: bool) -> str:
-    lines = [mark.join(["source", "target", "weight"])] if header else []
-    lines += [mark.join([f'"{NAMES[i]}"', f'"{NAMES[j]}"', f"{w:g}"]) for i, j, w in pairs()]
-    return "\n".join(lines) + "\n"
-
-
-def as_networkx() -> nx.Graph:
+def write_graphml(path):
     G = nx.Graph()
-    G.add_nodes_from(NAMES)
-    G.add_weighted_edges_from((NAMES[i], NAMES[j], float(w)) for i, j, w in pairs())
-    return G
-
-
-def write_table(path):
-    with open(path, "w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["", *NAMES])
-        table.writerows([name, *row] for name, row in zip(NAMES, graph().tolist(), strict=True))
-
-
-def write_cluto(path):
-    A = graph()
-    rows = [" ".join(f"{j + 1} {row[j]:g}" for j in np.flatnonzero(row)) for row in A]
-    path.write_text("\n".join([f"{N} {N} {np.count_nonzero(A)}", *rows]) + "\n")
-    path.with_suffix(".mat.rlabel").write_text("\n".join(NAMES) + "\n")
-    path.with_suffix(".mat.rclass").write_text("".join(f"g{i // GROUP}\n" for i in range(N)))
-
-
-def write_parquet(path):
-    columns = zip(*((NAMES[i], NAMES[j], float(w)) for i, j, w in pairs()), strict=True)
-    pd.DataFrame(dict(zip(("source", "target", "weight"), columns, strict=True))).to_parquet(path)
+    for i, name in enumerate(NAMES):
+        G.add_node(name, group=f"g{i // GROUP}")
+    G.add_weighted_edges_from((NAMES[i], NAMES[j], w) for i, j, w in pairs())
+    nx.write_graphml(G, path)
 
 
 WRITERS = {
-    "header.csv": lambda path: path.write_text(edge_lines(",", True)),
-    "semicolon.csv": lambda path: path.write_text(edge_lines(";", False)),
-    "tabs.tsv": lambda path: path.write_text(edge_lines("\t", True)),
-    "blanks.edges": lambda path: path.write_text("# a comment\n" + edge_lines(" ", False)),
-    "packed.csv.gz": lambda path: path.write_bytes(gzip.compress(edge_lines(",", True).encode())),
-    "windows.csv": lambda path: path.write_bytes(
-        edge_lines(",", True).replace("\n", "\r\n").encode()
+    "edges": lambda path: path.write_text(
+        "".join(f"{NAMES[i]};{NAMES[j]};{w:g}\n" for i, j, w in pairs())
     ),
-    "table.csv": write_table,
-    "numbers.tsv": lambda path: np.savetxt(path, graph(), fmt="%g", delimiter="\t"),
-    "matrix.mtx": lambda path: io.mmwrite(path, sparse.coo_array(graph())),
-    "full.npy": lambda path: np.save(path, graph()),
-    "sparse.npz": lambda path: sparse.save_npz(path, sparse.csr_array(graph())),
-    "graph.graphml": lambda path: nx.write_graphml(as_networkx(), path),
-    "graph.gml": lambda path: nx.write_gml(as_networkx(), path),
-    "matrix.mat": write_cluto,
-    "graph.gexf": lambda path: nx.write_gexf(as_networkx(), path),
-    "graph.net": lambda path: nx.write_pajek(as_networkx(), path),
-    "links.parquet": write_parquet,
-    "networkx.edgelist": lambda path: nx.write_edgelist(as_networkx(), path, delimiter="\t"),
+    "npy": lambda path: np.save(path, graph()),
+    "graphml": write_graphml,
 }
 
 
 def found(path, folder, *options):
+    """Return the label of each item of a run, and what was printed."""
     result = run("cluster", path, "-r", 3, "-o", folder, *options)
     assert result.exit_code == 0, result.stderr
-    with open(folder / "labels.csv", newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    return {row[0]: row[1] for row in rows}, result
+    return {row[0]: row[1] for row in rows(Path(folder, "labels.csv"))[1:]}, result
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory):
-    home = tmp_path_factory.mktemp("expected")
-    WRITERS["full.npy"](home / "full.npy")
-    labels, _ = found(home / "full.npy", home / "run")
-    assert sorted(labels.values()) == ["0"] * 8 + ["1"] * 8 + ["2"] * 8
-    return labels
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("format", WRITERS)
+def test_formats_give_the_same_labels(tmp_path, format, given):
+    path = tmp_path / f"graph.{format}"
+    WRITERS[format](path)
+    if given:
+        path = path.rename(tmp_path / "graph")
+    labels, result = found(path, tmp_path / "run", *(["--format", format] if given else []))
+    numbers = {name.removeprefix("item "): label for name, label in labels.items()}
+    of_group = [numbers[str(i)] for i in range(0, N, GROUP)]
+    assert sorted(of_group) == ["0", "1", "2"]
+    assert [numbers[str(i)] for i in range(N)] == np.repeat(of_group, GROUP).tolist()
+    scores = "compared with the known groups: accuracy 1.0000, nmi 1.0000, ari 1.0000"
+    assert (scores in result.stdout) == (format == "graphml")
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_same_labels(tmp_path, expected, name):
-    WRITERS[name](tmp_path / name)
-    labels, _ = found(tmp_path / name, tmp_path / "run")
-    numbers = {key.removeprefix("item "): label for key, label in labels.items()}
-    assert numbers == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "format"),
-    [
-        ("header.csv", "edges"),
-        ("table.csv", "table"),
-        ("matrix.mtx", "mtx"),
-        ("full.npy", "npy"),
-        ("sparse.npz", "npz"),
-        ("graph.graphml", "graphml"),
-        ("graph.gml", "gml"),
-        ("matrix.mat", "cluto"),
-        ("graph.gexf", "gexf"),
-        ("graph.net", "pajek"),
-        ("links.parquet", "parquet"),
-    ],
-)
-def test_the_format_can_be_forced(tmp_path, expected, name, format):
-    WRITERS[name](tmp_path / name)
-    (tmp_path / name).rename(tmp_path / "data")
-    labels, _ = found(tmp_path / "data", tmp_path / "run", "--format", format)
-    assert [*labels.values()] == [*expected.values()]
-
-
-def test_adjacency_lists_have_links_of_weight_one(tmp_path):
-    A = (graph() > 0).astype(float)
-    lines = [
-        "\t".join([NAMES[i], *(NAMES[j] for j in range(i + 1, N) if A[i, j])]) for i in range(N)
-    ]
-    (tmp_path / "graph.adjlist").write_text("\n".join(lines) + "\n")
-    np.save(tmp_path / "full.npy", A)
-    labels, _ = found(tmp_path / "graph.adjlist", tmp_path / "run", "--format", "adjlist")
+def test_what_was_assumed_of_header_and_columns_is_stated_everywhere(tmp_path):
+    path, folder = tmp_path / "graph.csv", tmp_path / "run"
+    path.write_text("u,v,likes,year\n" + "".join(f"{i},{j},{w},7\n" for i, j, w in pairs()))
+    np.save(tmp_path / "full.npy", graph())
     expected, _ = found(tmp_path / "full.npy", tmp_path / "expected")
-    assert [labels[name] for name in NAMES] == [*expected.values()]
+    for k, options in enumerate((["--weight-column", "likes"], ["--columns", "u,v,likes"])):
+        labels, result = found(path, f"{folder}{k}", "--format", "edges", *options)
+        assert labels == expected
+    record = json.loads(Path(f"{folder}1", "run.json").read_text())["input"]
+    header, ignored = record["messages"][:2]
+    assert header == "the first row is taken as a header: 'u', 'v', 'likes', 'year'"
+    assert ignored.startswith("columns ignored: 'year' ")
+    page = html.unescape(Path(f"{folder}1", "report.html").read_text())
+    for text in (result.stderr, result.stdout, page):
+        assert header in text
+        assert ignored in text
+    assert record["options"] == {"format": "edges", "columns": ["u", "v", "likes"]}
 
 
-def test_every_format_is_tried():
-    assert len(FORMATS) == 12
-
-
-def test_known_groups_are_scored(tmp_path):
-    write_cluto(tmp_path / "matrix.mat")
-    _, result = found(tmp_path / "matrix.mat", tmp_path / "run")
-    assert (
-        "compared with the known groups: accuracy 1.0000, nmi 1.0000, ari 1.0000" in result.stdout
-    )
-
-
-def test_links_given_twice_are_said(tmp_path):
+def test_header_and_no_header_decide(tmp_path):
     path = tmp_path / "graph.csv"
-    path.write_text("a,b,1\nb,c,1\na,c,1\na,b,2\n")
-    _, result = found(path, tmp_path / "run")
-    assert "note: " in result.stderr
-    assert "sum" in result.stderr
+    path.write_text("a,b\nb,c\nc,d\n")
+    assert {*found(path, tmp_path / "all")[0]} == {*"abcd"}
+    assert {*found(path, tmp_path / "less", "--header")[0]} == {*"bcd"}
+    path.write_text("u,v\nb,c\nc,d\n")
+    assert {*found(path, tmp_path / "names")[0]} == {*"bcd"}
+    assert {*found(path, tmp_path / "more", "--no-header")[0]} == {*"uvbcd"}
+    result = run("cluster", path, "--text", "--header")
+    assert result.exit_code == 2
+    assert "--text cannot be combined with --header" in result.stderr

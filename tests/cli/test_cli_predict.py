@@ -1,20 +1,12 @@
 """odsymnmf predict, the model in a run, and --checkpoint."""
 
-import csv
-
 import numpy as np
 import pytest
-from cli_problems import refused, run, write_edges
+from cli_problems import refused, rows, run, write_edges
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import odsymnmf as od
-from odsymnmf.cli import words as room
-from odsymnmf.estimators.saving import load_with_features
-
-
-def table(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))
+from odsymnmf.cli import texts as room
 
 
 @pytest.fixture
@@ -29,14 +21,14 @@ def test_new_items_of_a_graph_go_to_their_neighbours(graph):
     (graph / "new.csv").write_text("\n".join(lines) + "\n")
     result = run("predict", graph / "run", graph / "new.csv", "-o", graph / "out")
     assert result.stdout.startswith("2 new items; wrote ")
-    of = {row[0]: row[1] for row in table(graph / "run" / "labels.csv")}
-    header, *rows = table(graph / "out" / "labels.csv")
+    of = {row[0]: row[1] for row in rows(graph / "run" / "labels.csv")}
+    header, *items = rows(graph / "out" / "labels.csv")
     assert header == ["name", "cluster", "strength"]
-    assert {row[0]: row[1] for row in rows} == {"new": of["item 9"], "other": of["item 17"]}
-    model = od.load(graph / "run" / "model.odsym")
+    assert {row[0]: row[1] for row in items} == {"new": of["item 9"], "other": of["item 17"]}
+    model = od.load(graph / "run" / "model.npz")
     S = np.zeros((1, 24))
     S[0, [model.item_names_.index(name) for name in ("item 9", "item 10")]] = 1
-    written = np.array(table(graph / "out" / "membership.csv")[1][1:], dtype=float)
+    written = np.array(rows(graph / "out" / "membership.csv")[1][1:], dtype=float)
     np.testing.assert_array_equal(written, model.predict_membership(S)[0])
 
 
@@ -49,10 +41,10 @@ def test_a_table_of_similarities_is_aligned_by_name(graph):
         out = graph / f"out{step}"
         result = run("predict", graph / "run", graph / "new.csv", "--format", "table", "-o", out)
         assert result.exit_code == 0, result.output
-    one, other = (table(graph / f"out{step}" / "membership.csv") for step in (1, -1))
+    one, other = (rows(graph / f"out{step}" / "membership.csv") for step in (1, -1))
     assert one == other
-    of = {row[0]: row[1] for row in table(graph / "run" / "labels.csv")}
-    assert table(graph / "out1" / "labels.csv")[1][1] == of["item 9"]
+    of = {row[0]: row[1] for row in rows(graph / "run" / "labels.csv")}
+    assert rows(graph / "out1" / "labels.csv")[1][1] == of["item 9"]
 
 
 def test_features_of_new_items(tmp_path):
@@ -62,12 +54,12 @@ def test_features_of_new_items(tmp_path):
     np.save(tmp_path / "new.npy", np.eye(3))
     for affinity in ("cosine", "rbf", "nearest_neighbors"):
         home = tmp_path / affinity
-        options = ("--affinity", affinity, "-o", home, "-q", "--seed", 1)
+        options = ("--affinity", affinity, "-o", home, "-q", "--random-state", 1)
         assert run("cluster", tmp_path / "X.npy", "-r", 3, *options).exit_code == 0
         out = tmp_path / f"{affinity}-new"
         assert run("predict", home, tmp_path / "new.npy", "-o", out).exit_code == 0
-        of = [row[1] for row in table(home / "labels.csv")[1:]]
-        assert [row[1] for row in table(out / "labels.csv")[1:]] == of[::8]
+        of = [row[1] for row in rows(home / "labels.csv")[1:]]
+        assert [row[1] for row in rows(out / "labels.csv")[1:]] == of[::8]
 
 
 TEXTS = {
@@ -84,15 +76,15 @@ def test_texts_are_weighed_as_those_of_the_run(tmp_path):
     home, out = tmp_path / "run", tmp_path / "out"
     assert run("cluster", tmp_path / "old", "--text", "-r", 2, "-o", home, "-q").exit_code == 0
     assert run("predict", home, tmp_path / "new", "-o", out).exit_code == 0
-    of = {row[0]: row[1] for row in table(home / "labels.csv")}
-    found = {row[0]: row[1] for row in table(out / "labels.csv")}
+    of = {row[0]: row[1] for row in rows(home / "labels.csv")}
+    found = {row[0]: row[1] for row in rows(out / "labels.csv")}
     assert (found["a.txt"], found["b.txt"]) == (of["sea0.txt"], of["farm0.txt"])
-    _, features = load_with_features(home / "model.odsym")
+    model = od.load(home / "model.npz")
     texts = [TEXTS[name] for name in sorted(TEXTS)]
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True).fit(texts)
-    assert features.names == list(words.get_feature_names_out())
-    np.testing.assert_array_equal(features.idf, words.idf_)
-    again = room.weigh_known(texts, features)
+    assert model._terms == list(words.get_feature_names_out())
+    np.testing.assert_array_equal(model._idf, words.idf_)
+    again = room.tfidf_of_model(texts, model._terms, model._idf)
     np.testing.assert_array_equal(again.toarray(), words.transform(texts).toarray())
 
 
@@ -106,11 +98,11 @@ def test_a_file_of_texts_is_read_as_that_of_the_run(ending, header, options, tmp
     old.write_text(header + "".join(f"{mark}{text}\n" for text in TEXTS.values()))
     new.write_text(f"{header}{mark}a ship at sea\n{mark}cow milk zebra\n")
     assert run("cluster", old, *options, "-r", 2, "-o", home, "-q").exit_code == 0
-    of = [row[1] for row in table(home / "labels.csv")]
-    for k, (model, said) in enumerate(((home, []), (home / "model.odsym", options))):
+    of = [row[1] for row in rows(home / "labels.csv")]
+    for k, (model, said) in enumerate(((home, []), (home / "model.npz", options))):
         result = run("predict", model, new, *said, "-o", tmp_path / f"out{k}")
         assert result.stdout.startswith("2 new items; wrote ")
-        found = [row[1] for row in table(tmp_path / f"out{k}" / "labels.csv")]
+        found = [row[1] for row in rows(tmp_path / f"out{k}" / "labels.csv")]
         assert found == ["cluster", of[1], of[-1]]
     (tmp_path / "one").write_text("a ship at sea")  # not like the file of the run: one text
     result = run("predict", home, tmp_path / "one", "-o", tmp_path / "single")
@@ -128,7 +120,7 @@ def test_bad_predictions_are_one_line(graph):
     refused(odd, 1, "'item 1' is missing")
     refused(run("predict", graph, graph / "far.csv", "-o", out), 1, "no such file")
     refused(run("predict", home, graph / "far.csv", "-o", home), 1, "choose another")
-    (home / "model.odsym").write_bytes(b"\x80\x04cos\nsystem\n")
+    (home / "model.npz").write_bytes(b"\x80\x04cos\nsystem\n")
     refused(run("predict", home, graph / "far.csv", "-o", out), 1, "not written by odsymnmf")
     assert not out.exists()
 

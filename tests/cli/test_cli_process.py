@@ -1,233 +1,157 @@
-"""The command in a process of its own: start-up, terminal and pipe, a full disk."""
+"""Interrupts and exit codes, and the command in a process of its own."""
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
-from cli_problems import COMMAND, FILES, environment, posix, process, python, run
+from cli_problems import FILES, rows, run
 
+import odsymnmf
+from odsymnmf import fit, kernels, runs
 from odsymnmf.cli import cluster
-from odsymnmf.engine.run import Sweep
-from odsymnmf.observers import progress
+from odsymnmf.fit import Fit
 
+MAIN = [sys.executable, "-c", "from odsymnmf.cli import main; main()"]
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["cluster", "--help"], ["--version"]])
-def test_help_loads_nothing_heavy(arguments):
-    done = python(
+def environment(**variables):
+    return {**os.environ, "PYTHONPATH": str(Path(odsymnmf.__file__).parents[1]), **variables}
+
+
+def test_help_imports_nothing_heavy():
+    code = (
         "import sys\n"
-        "from odsymnmf.cli.app import app\n"
-        f"app({arguments!r}, standalone_mode=False)\n"
-        "print('loaded', *{m.partition('.')[0] for m in sys.modules})"
+        "from odsymnmf.cli import app\n"
+        "app(['cluster', '--help'], standalone_mode=False)\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment()
     )
     assert done.returncode == 0, done.stderr
     loaded = done.stdout.splitlines()[-1].split()
-    assert {"loaded", "click", "odsymnmf"} <= {*loaded}
+    assert {"click", "odsymnmf"} <= {*loaded}
     assert HEAVY.isdisjoint(loaded)
 
 
-def test_without_click_the_remedy_is_named():
-    done = python("import sys; sys.modules['click'] = None; import odsymnmf.cli as c; c.main()")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == 'The command odsymnmf needs click: pip install "odsymnmf[cli]"\n'
+def test_missing_click_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "click", None)
+    for name in [name for name in sys.modules if name.startswith("odsymnmf.cli")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(SystemExit, match=r'needs click: pip install "odsymnmf\[cli\]"'):
+        import odsymnmf.cli  # noqa: F401
 
 
-@pytest.mark.skipif(
-    not hasattr(numba.config, "CACHE_LOCATOR_CLASSES"), reason="needs a numba that can be told so"
-)
-def test_nowhere_to_keep_compiled_code(edges, tmp_path):
-    """As in a container without a home and with a library that may not be written to."""
-    nowhere = {**environment(), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
-    nowhere.pop("NUMBA_CACHE_DIR", None)
-    commands = [["cluster", edges, "-r", "2", "-q", "-o", tmp_path / "run"], ["info"]]
-    cluster, info = (
-        subprocess.run([*COMMAND, *command], env=nowhere, capture_output=True, text=True)
-        for command in commands
-    )
-    assert cluster.returncode == 0
-    assert cluster.stderr.count("NUMBA_CACHE_DIR") == 1
-    assert (tmp_path / "run" / "labels.csv").exists()
-    assert (info.returncode, info.stderr) == (0, "")
-    assert "numba cache   nowhere: set NUMBA_CACHE_DIR" in info.stdout
-
-
-def test_info_without_compiling():
+def test_pipe_gets_plain_lines(tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text("Émile,東京\n東京,c\nÉmile,c\n", encoding="utf-8")
     done = subprocess.run(
-        [*COMMAND, "info"],
-        env={**environment(), "NUMBA_DISABLE_JIT": "1"},
+        [*MAIN, "cluster", path, "-r", "1", "-o", tmp_path / "run"],
+        env=environment(PYTHONIOENCODING="latin-1"),
         capture_output=True,
-        text=True,
     )
-    assert "numba cache   not used: NUMBA_DISABLE_JIT is set" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "Émile, ??, c".encode("latin-1") in done.stdout
+    assert b"\r" not in done.stderr
+    assert b"iteration 1 of at most 200, objective" in done.stderr
 
 
-def test_a_pipe_gets_plain_lines(edges, tmp_path):
-    done = process("cluster", edges, "-r", 3, "-o", tmp_path / "run")
-    out, err = done.communicate(timeout=120)
-    assert done.returncode == 0
-    assert "\r" not in err
-    assert "iteration 1 of at most 200, objective" in err
-    assert "iteration" in out
-    assert "at most" not in out
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_saves_the_last_complete_sweep(tmp_path):
+    rng = np.random.default_rng(0)
+    pairs = {(int(i), int(j)) for i, j in rng.integers(0, 3000, size=(60_000, 2)) if i < j}
+    graph = tmp_path / "graph.csv"
+    graph.write_text("".join(f"a{i},a{j}\n" for i, j in sorted(pairs)))
+    folder = tmp_path / "run"
+    options = ["-r", "20", "--init", "random", "--tol", "0", "--max-iter", "1000000", "-o"]
+    command = [*MAIN, "cluster", graph, *options, folder]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment(), stdout=pipe, stderr=pipe, text=True) as fit:
+        for line in fit.stderr:
+            if "iteration 1" in line:
+                break
+        time.sleep(0.5)
+        fit.send_signal(signal.SIGINT)
+        out, err = fit.communicate(timeout=120)
+    assert fit.returncode == 130
+    assert "Traceback" not in err
+    assert sorted(os.listdir(folder)) == FILES
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))["fit"]
+    assert record["interrupted"]
+    assert not record["converged"]
+    assert len(record["history"]) == record["sweeps"] + 1 > 1
+    assert f"interrupted: the last complete iteration ({record['sweeps']}) is in {folder}" in err
+    assert f"interrupted after {record['sweeps']} iteration" in out
 
 
-def test_restarts_of_columns_do_not_flood_a_pipe(capsys):
-    with progress("fit", 200, 2) as show:
-        for column in [None, *range(50), None, *range(50)]:
-            show(Sweep(1, 1.0, np.zeros((2, 2)), column))
-    assert capsys.readouterr().err == "fit: iteration 1 of at most 200, objective 1\n"
+def interrupt_after(monkeypatch, start: int, sweep: int, number=signal.SIGINT):
+    """Send a signal after a sweep of a start; return the initializations."""
+    inits = []
+
+    def interrupting(callback, **options):
+        inits.append(options["init"])
+
+        def after(state):
+            if (len(inits), state.n_iter) == (start, sweep):
+                signal.raise_signal(number)
+            return callback(state)
+
+        return Fit(callback=after, **options)
+
+    monkeypatch.setattr(fit, "Fit", interrupting)
+    return inits
 
 
-def test_quiet_in_a_pipe(edges, tmp_path):
-    done = process("cluster", edges, "-r", 3, "-q", "-o", tmp_path / "run")
-    assert done.communicate(timeout=120) == ("", "")
-    assert done.returncode == 0
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_after_three_sweeps_equals_max_iter_3(edges, tmp_path, monkeypatch, number):
+    interrupt_after(monkeypatch, 1, 3, number)
+    options = ["-r", 3, "--init", "random", "--tol", 0]
+    assert run("cluster", edges, *options, "-o", tmp_path / "a").exit_code == 128 + number
+    monkeypatch.undo()
+    assert run("cluster", edges, *options, "--max-iter", 3, "-o", tmp_path / "b").exit_code == 0
+    assert rows(tmp_path / "a/membership.csv") == rows(tmp_path / "b/membership.csv")
 
 
-@posix
-def test_a_terminal_gets_a_bar(edges, tmp_path):
-    import fcntl
-    import pty
-    import struct
-    import termios
-
-    terminal, other_end = pty.openpty()
-    fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    done = process("cluster", edges, "-r", 3, "-o", tmp_path / "run", stderr=other_end)
-    os.close(other_end)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(terminal)
-    out, _ = done.communicate(timeout=120)
-    assert done.returncode == 0
-    assert b"ODSymNMF:" in shown
-    assert b"objective" in shown
-    assert b"100%" in shown  # it converged
-    assert b"\r" in shown
-    assert "ODSymNMF:" not in out
+def test_interrupt_in_the_second_start_keeps_the_best_so_far(edges, tmp_path, monkeypatch):
+    inits = interrupt_after(monkeypatch, 2, 1)
+    result = run("cluster", edges, "-r", 3, "--n-init", 50, "-o", tmp_path / "run")
+    assert result.exit_code == 130
+    assert inits[1:] == ["random"]
+    assert "interrupted: the best of the starts so far is in" in result.stderr
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["fit"]
+    assert record["converged"]
+    assert record["interrupted"]
+    assert record["end"].startswith("interrupted; the best start so far converged after")
+    assert len({row[1] for row in rows(tmp_path / "run" / "labels.csv")[1:]}) == 3
 
 
-def test_what_is_shown(monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["reading", "first sweep", "writing"])
+def test_interrupt_without_a_result_writes_nothing(edges, tmp_path, monkeypatch, moment, number):
+    def interrupted(*arguments, **options):
+        signal.raise_signal(number)
+
+    module, name = {
+        "reading": (odsymnmf.io, "read"),
+        "first sweep": (kernels.l2, "l2_rows"),
+        "writing": (runs, "write_result"),
+    }[moment]
+    monkeypatch.setattr(module, name, interrupted)
+    result = run("cluster", edges, "-r", 3, "-q", "-o", tmp_path / "run")
+    assert (result.exit_code, result.stderr) == (128 + number, "interrupted\n")
+    assert os.listdir(tmp_path) == ["graph.csv"]
+
+
+def test_verbosity_depends_on_the_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", sys.stdout)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert [cluster._verbose(quiet) for quiet in (True, False)] == [0, 1]
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert cluster._verbose(False) == 2
-
-
-def test_nobody_reads_the_output(edges, tmp_path):
-    done = process("cluster", edges, "-r", 3, "-o", tmp_path / "run")
-    done.stdout.close()
-    err = done.stderr.read()
-    done.stderr.close()
-    done.wait(timeout=120)
-    assert "Traceback" not in err
-    assert sorted(os.listdir(tmp_path / "run")) == FILES
-
-
-def test_a_terminal_that_knows_few_letters(tmp_path):
-    path = tmp_path / "graph.csv"
-    path.write_text("Émile,東京\n東京,c\nÉmile,c\n", encoding="utf-8")
-    done = subprocess.run(
-        [*COMMAND, "cluster", path, "-r", "1", "-o", tmp_path / "run"],
-        env={**environment(), "PYTHONIOENCODING": "latin-1"},
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Émile, ??, c".encode("latin-1") in done.stdout
-
-
-@posix
-def test_a_file_name_of_any_bytes(tmp_path):
-    for name in [b"caf\xe9", b"na\xefve", b"tea"]:
-        with open(os.path.join(os.fsencode(tmp_path), name), "w") as file:
-            file.write("some words of a text")
-    done = process("cluster", tmp_path, "--text", "-r", 1, "-o", tmp_path / "run")
-    out, err = done.communicate(timeout=120)
-    assert done.returncode == 0, err
-    table = (tmp_path / "run" / "labels.csv").read_text(encoding="utf-8")
-    assert [line.split(",")[0] for line in table.splitlines()[1:]] == ["caf�", "na�ve", "tea"]
-    assert "3 items" in out
-
-
-@posix
-def test_output_to_a_full_disk(finished):
-    with open("/dev/full", "w") as full:
-        done = process("score", finished / "labels.csv", finished / "labels.csv", stdout=full)
-        _, err = done.communicate(timeout=120)
-    assert done.returncode == 1
-    assert err == "Error: No space left on device\n"
-
-
-@posix
-def test_the_run_is_there_though_it_could_not_be_printed(edges, tmp_path):
-    with open("/dev/full", "w") as full:
-        done = process("cluster", edges, "-r", 2, "-o", tmp_path / "run", stdout=full)
-        _, err = done.communicate(timeout=120)
-    assert done.returncode == 1
-    last = err.splitlines()[-1]
-    assert last.endswith("run was written; only printing failed: No space left on device")
-    assert sorted(os.listdir(tmp_path / "run")) == FILES
-
-
-@posix
-@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2>&1 | head -c 1 >/dev/null"])
-def test_notes_that_cannot_be_said_do_not_end_the_fit(edges, tmp_path, stderr):
-    folder = tmp_path / "run"
-    line = f"{' '.join(COMMAND)} cluster {edges} -r 2 --max-iter 3 -o {folder} {stderr}"
-    done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True)
-    assert sorted(os.listdir(folder)) == FILES
-    if "head" not in stderr:
-        assert done.returncode == 0
-        assert f"wrote {folder}" in done.stdout
-
-
-@posix
-@pytest.mark.parametrize("command", ["score", "cluster"])
-def test_who_reads_the_first_line_only_makes_no_error(edges, finished, tmp_path, command):
-    arguments = {
-        "score": f"{finished / 'labels.csv'} {finished / 'labels.csv'}",
-        "cluster": f"{edges} -r 2 -q -o {tmp_path / 'run'}",
-    }[command]
-    line = f"set -o pipefail; {' '.join(COMMAND)} {command} {arguments} | head -1"
-    done = subprocess.run(["bash", "-c", line], env=environment(), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@posix
-def test_a_full_disk(edges, tmp_path):
-    """No file may grow beyond 2000 bytes: the report does not fit."""
-    code = (
-        "import resource, signal, sys\n"
-        "from odsymnmf import kernels, report\n"
-        "from odsymnmf.cli.app import app\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
-        f"app(['cluster', {str(edges)!r}, '-r', '3', '-q', '-o', {str(tmp_path / 'run')!r}])\n"
-    )
-    run(
-        "cluster", edges, "-r", 3, "-q", "-o", tmp_path / "warm"
-    )  # compiled, so no cache is written
-    done = python(code)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"Error: cannot write {tmp_path / 'run'}: File too large")
-    assert done.stderr.count("\n") == 1
-    assert sorted(os.listdir(tmp_path)) == ["graph.csv", "warm"]
-
-
-def test_the_script_is_the_module():
-    assert COMMAND[-1] == "odsymnmf.cli"
-    done = subprocess.run(
-        [*COMMAND, "--version"], capture_output=True, text=True, env=environment()
-    )
-    assert done.stdout.startswith("odsymnmf ")

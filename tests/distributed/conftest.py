@@ -6,13 +6,13 @@ pytest.importorskip("distributed")
 
 from distributed import Client, LocalCluster
 
-from odsymnmf.problem import rounds
+from odsymnmf.solvers import rounds
 
 
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch):
     """Tiles of 32 items, so that small problems have several. Workers are told of them."""
-    for name, value in {"LEAST": 1, "MOST": 1, "FEWEST": 2}.items():
+    for name, value in {"MIN_WORK": 1, "MAX_WORK": 1, "MIN_ROWS": 2}.items():
         monkeypatch.setattr(rounds, name, value)
 
 

@@ -3,18 +3,32 @@
 import warnings
 
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
+from benchmarks import against
 from odsymnmf import similarity
-from odsymnmf.engine import growing, starts
-from odsymnmf.engine.losses import make_loss
+from odsymnmf.init import greedy as greedy_start
 from odsymnmf.paper.algorithm_6 import greedy_init
+from odsymnmf.solvers.losses import make_solver
 
 # (loss, diagonal): l2, l1, symNMF
 LOSSES = [("l2", "ignore"), ("l1", "ignore"), ("l2", "fit")]
 STARTS = ["greedy", "spectral", "random", "zero"]
+
+
+def pairwise(axes, **options):
+    """Parametrize by combinations in which every pair of values of two axes occurs.
+
+    An axis named "loss, diagonal" has pairs as values.
+    """
+    rows = []
+    for choice in against.pairwise(axes):
+        cells = [value if "," in name else [value] for name, value in choice.items()]
+        rows.append([value for cell in cells for value in cell])
+    return pytest.mark.parametrize(", ".join(axes), rows, **options)
 
 
 def naive_objective(A, H, loss="l2", diagonal="ignore"):
@@ -46,20 +60,20 @@ def quiet(*args, **options):
 
 
 def swept(A, H0, loss="l2", diagonal="ignore", *, count, upper=np.inf, empty=0.0, **weights):
-    """Return H0 after some bare sweeps: no stopping rule, no tidying."""
+    """Return H0 after some bare sweeps: no stopping rule, no cleaning."""
     A = similarity.as_similarity(A, **weights)
-    measure = make_loss(loss, A, upper, diagonal=diagonal)
-    H, items = np.array(H0, dtype=A.dtype), np.arange(A.n)
+    solver = make_solver(loss, A, upper, diagonal=diagonal)
+    solver.H = np.array(H0, dtype=A.dtype)
     for sweep in range(count):
-        if sweep % measure.refresh == 0:
-            sums = measure.sums(H)
-        measure.sweep(H, sums, items, empty)
-    return H
+        if sweep % solver.refresh_every == 0:
+            solver.refresh()
+        solver.sweep(np.arange(A.n), empty)
+    return solver.H
 
 
 def greedy(A, r, loss, upper=np.inf):
     """Return the greedy start."""
-    return starts.greedy(make_loss(loss, similarity.as_similarity(A), upper), r)
+    return greedy_start.greedy(make_solver(loss, similarity.as_similarity(A), upper), r)
 
 
 def documents(seed=0, n=40, m=25, twins=True, dtype=np.float64):
@@ -96,7 +110,7 @@ def paper_greedy(A, r, p, scale=None, upper=np.inf):
     if scale == 0:
         return np.zeros((len(A), r))
     bound = upper / np.sqrt(scale)
-    own = growing.SELF_SIMILARITY * scale / largest
+    own = greedy_start.SELF_SIMILARITY * scale / largest
     H = greedy_init(A / scale, r, p, self_similarity=own, upper=bound)
     return H * np.sqrt(scale)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.engine.many.sweep import links
-from odsymnmf.problem.weights import ORDINARY, Weights, looked_up
+from odsymnmf.similarity.weights import EQUAL, PairWeights, lookup_csr
+from odsymnmf.solvers.sparse_h import links
 
 
 def objective(A, H, weights, p):
@@ -103,8 +103,8 @@ def arrays(A, background=1.0, own=None):
 def pair_weights(A, background=1.0, own=None):
     """Return the background weight, and the stored entries of ``own`` as exceptions."""
     if own is None:
-        return Weights(background) if background != 1.0 else ORDINARY
+        return PairWeights(background) if background != 1.0 else EQUAL
     own = sparse.csr_array(own).sorted_indices()
     P = sparse.csr_array((own.data - background, own.indices, own.indptr), shape=own.shape)
     known = sparse.csr_array((A.data, A.indices, A.indptr), shape=own.shape)
-    return Weights(background, P, looked_up(own, known, missing=0.0))
+    return PairWeights(background, P, lookup_csr(own, known, missing=0.0))

@@ -6,9 +6,10 @@ The objective is summed pair by pair before and after every trial, and nothing i
 import numpy as np
 from engine_problems import naive_objective
 
-from odsymnmf.engine import growing, restarts
+from odsymnmf.init import greedy
 from odsymnmf.paper.algorithm_5 import with_self_similarity
 from odsymnmf.paper.symnmf import minimise_quartic
+from odsymnmf.solvers import restarts
 
 
 def one_round(A, H, loss, diagonal, upper):
@@ -16,14 +17,14 @@ def one_round(A, H, loss, diagonal, upper):
     H, accepted = H.copy(), []
     for j in order(H):
         avoid = np.zeros(len(A), dtype=bool)
-        for _ in range(restarts.SEEDS):
+        for _ in range(restarts.N_SEEDS):
             if avoid.all():
                 break
             trial = H.copy()
             trial[:, j] = rebuilt(A, np.delete(H, j, axis=1), loss, upper, H.shape[1], avoid)
             avoid |= trial[:, j] > 0
             items = np.flatnonzero((H[:, j] > 0) | (trial[:, j] > 0))
-            for _ in range(restarts.SWEEPS):
+            for _ in range(restarts.N_SWEEPS):
                 sweep(A, trial, items, loss, diagonal, upper)
             before = naive_objective(A, H, loss, diagonal)
             if naive_objective(A, trial, loss, diagonal) < before - 1e-9:
@@ -39,14 +40,14 @@ def order(H):
     for j in range(H.shape[1]):
         h = H[:, j]
         cosines = [h @ g / (np.linalg.norm(h) * np.linalg.norm(g) or 1.0) for g in H.T[:j]]
-        if not h.any() or max(cosines, default=0.0) > restarts.SAME:
+        if not h.any() or max(cosines, default=0.0) > restarts.DUPLICATE:
             spare.append(j)
     return spare + [j for j in range(H.shape[1]) if j not in spare]
 
 
 def rebuilt(A, B, loss, upper, r, avoid):
     """Return a new column on top of the columns B."""
-    A = with_self_similarity(A, growing.SELF_SIMILARITY)
+    A = with_self_similarity(A, greedy.SELF_SIMILARITY)
     n = len(A)
     R = A - B @ B.T
     first = min(np.sqrt(np.max(A - np.diag(np.diag(A)))), upper)
@@ -56,14 +57,14 @@ def rebuilt(A, B, loss, upper, r, avoid):
         h[k] = best_entry(h[J], R[k, J], loss, upper) if J else first
         J.append(k)
 
-    for _ in range(min(n, max(restarts.PICKS, 2 * r - 2))):
+    for _ in range(min(n, max(restarts.MIN_PICKS, 2 * r - 2))):
         s = R @ w
         s[J if J else avoid] = -np.inf
         k = int(np.argmax(s))
         w = A[:, k] + (w if J else 0.0)
         place(k)
         in_vain = 0 if h[k] > 0 else in_vain + 1
-        if in_vain == growing.PATIENCE:
+        if in_vain == greedy.PATIENCE:
             break
     s, v = R @ w, A @ w
     for k in np.argsort(-s, kind="stable"):

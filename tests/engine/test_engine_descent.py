@@ -9,6 +9,7 @@ from engine_problems import (
     STARTS,
     as_kind,
     energy,
+    pairwise,
     quiet,
     symmetric,
 )
@@ -97,9 +98,8 @@ def check_run(given, A, r, loss, diagonal, init, upper, max_iter, tol=1e-4, seed
 
 
 @EACH_LOSS
-@pytest.mark.parametrize("part", range(4))
-def test_never_rises_on_random_problems(loss, diagonal, part):
-    rng = np.random.default_rng([part, LOSSES.index((loss, diagonal))])
+def test_never_rises_on_random_problems(loss, diagonal):
+    rng = np.random.default_rng(LOSSES.index((loss, diagonal)))
     for _ in range(300):
         given, A = random_problem(rng)
         r = int(rng.integers(1, 6))
@@ -144,9 +144,7 @@ def planted(seed, n=18, r=3):
     return symmetric(H @ H.T * rng.uniform(0.7, 1.3, (n, n)) + 0.1 * rng.random((n, n)))
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("upper", [None, 0.8])
-@pytest.mark.parametrize("seed", range(4))
+@pairwise({"form": [np.asarray, sparse.csr_array], "upper": [None, 0.8], "seed": [0, 1, 2, 3]})
 def test_l2_ends_where_the_optimality_conditions_hold(form, upper, seed):
     A = planted(seed)
     H = od.factorize(form(A), 3, upper=upper, tol=1e-10, max_iter=3000).H
@@ -185,9 +183,7 @@ def test_l1_ends_where_no_entry_alone_can_do_better(seed):
             assert matrix_objective(A, H, "l1", "ignore") >= found.objective - 1e-12
 
 
-@EACH_LOSS
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", KINDS)
+@pairwise({"loss, diagonal": LOSSES, "dtype": [np.float64, np.float32], "kind": KINDS})
 def test_a_fit_that_cannot_get_better_converges(loss, diagonal, dtype, kind):
     # Whatever tol asks for: what rounding leaves of the violation must not keep it going.
     X = np.linalg.cholesky(planted(1) + 8 * np.eye(18)).astype(dtype)

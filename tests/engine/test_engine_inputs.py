@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from engine_problems import LOSSES, STARTS, quiet, symmetric
+from engine_problems import LOSSES, STARTS, pairwise, quiet, symmetric
 from scipy import sparse
 
 import odsymnmf as od
@@ -180,16 +180,28 @@ def test_shapes(form):
         od.factorize(form(np.ones((0, 0))), 1)
 
 
-@pytest.mark.parametrize("wrong", [3.0, [1, 2], np.ones((2, 2, 2)), None])
-def test_not_a_matrix(wrong):
-    with pytest.raises(ValueError, match="square"):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (3.0, "this is float, not data"),
+        (None, "this is None, not data"),
+        ([1, 2], "square"),
+        (np.ones((2, 2, 2)), "square"),
+    ],
+)
+def test_not_a_matrix(wrong, message):
+    with pytest.raises(ValueError, match=message):
         od.factorize(wrong, 1)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("n", [6, 700])
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-@pytest.mark.parametrize("where", [(4, 1), (1, 4)])
+@pairwise(
+    {
+        "order": ["C", "F"],
+        "n": [6, 700],
+        "value": [np.inf, -np.inf],
+        "where": [(4, 1), (1, 4)],
+    }
+)
 def test_nonfinite_off_the_diagonal(order, n, value, where):
     A = np.zeros((n, n))
     i, j = (n - 2, 1) if where == (4, 1) else (1, n - 2)
@@ -240,7 +252,7 @@ def test_complex(form):
 
 
 def test_text():
-    with pytest.raises(ValueError, match="A must hold numbers"):
+    with pytest.raises(ValueError, match="this is a list that is not a matrix of numbers"):
         od.factorize(4 * [["a", "b", "c", "d"]], 1)
     with pytest.raises(ValueError, match="this is a list of edges"):
         od.factorize([["a", "b"], ["b", "a"]], 1)
@@ -259,7 +271,7 @@ WRONG_OPTIONS = [
     ({"loss": 2}, r"loss=2 is not known"),
     ({"diagonal": "yes"}, r"diagonal='yes' is not known; use \"ignore\" or \"fit\""),
     ({"diagonal": None}, r"diagonal=None is not known"),
-    ({"init": "best"}, r"init='best' is not known; use 'greedy', .*'mixed', an array"),
+    ({"init": "best"}, r"init='best' is not known; use 'multilevel', .*'mixed', an array"),
     ({"init": None}, r"init has shape \(\); it must be \(n, r\) = \(20, 2\)"),
     ({"init": np.ones((20, 3))}, r"init has shape \(20, 3\); it must be \(n, r\) = \(20, 2\)"),
     ({"init": np.ones(20)}, r"labels must be one whole number per item"),

@@ -9,6 +9,7 @@ from engine_problems import (
     as_kind,
     documents,
     naive_objective,
+    pairwise,
     quiet,
     swept,
     symmetric,
@@ -18,20 +19,19 @@ from threadpoolctl import threadpool_limits
 
 import odsymnmf as od
 from odsymnmf import similarity
-from odsymnmf.problem import blocking, following, pair_squares
+from odsymnmf.similarity import base, products
+from odsymnmf.similarity.base import pair_squares
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
-@EACH_LOSS
-@EACH_KIND
-@pytest.mark.parametrize("init", [*STARTS, "array"])
+@pairwise({"loss, diagonal": LOSSES, "kind": KINDS, "init": [*STARTS, "array"]})
 def test_kinds_agree(monkeypatch, loss, diagonal, kind, init):
     X = documents(4, twins=False)
     # A Gram matrix only knows a bound on its largest entry.
     largest = float(symmetric(X @ X.T).max())
-    monkeypatch.setattr(similarity.Gram, "largest", largest)
+    monkeypatch.setattr(similarity.Gram, "max_value", largest)
     if init == "array":
         init = 0.1 + np.random.default_rng(0).random((40, 4))
     options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0, "max_iter": 12}
@@ -50,11 +50,11 @@ def test_what_a_sweep_may_ask(kind):
     off = symmetric(dense)
     V = np.random.default_rng(0).random((700, 3))
     assert A.n == 700
-    np.testing.assert_allclose(A.product(V), off @ V, rtol=1e-12)
-    np.testing.assert_allclose(A.product(V[:, 0]), off @ V[:, 0], rtol=1e-12)
-    np.testing.assert_allclose(A.energy, np.sum(off**2), rtol=1e-12)
+    np.testing.assert_allclose(A.matmul(V), off @ V, rtol=1e-12)
+    np.testing.assert_allclose(A.matmul(V[:, 0]), off @ V[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(A.sum_of_squares, np.sum(off**2), rtol=1e-12)
     np.testing.assert_allclose(A.diagonal, np.diagonal(dense), rtol=1e-12)
-    np.testing.assert_allclose(A.largest, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(A.max_value, 1.0, rtol=1e-12)
     items = np.array([3, 699, 0])
     rows, indptr, indices, data = A.rows(items)
     for item, row in zip(items, rows, strict=True):
@@ -72,7 +72,7 @@ def test_energy_of_a_gram_matrix_from_either_side(shape, form):
     rng = np.random.default_rng(0)
     X = rng.random(shape) * (rng.random(shape) < 0.3)
     expected = np.sum(symmetric(X @ X.T) ** 2)
-    assert similarity.gram(form(X)).energy == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert similarity.gram(form(X)).sum_of_squares == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_energy_without_the_diagonal_that_dwarfs_it():
@@ -85,9 +85,7 @@ def test_energy_without_the_diagonal_that_dwarfs_it():
     )
 
 
-@EACH_LOSS
-@EACH_KIND
-@pytest.mark.parametrize("init", STARTS)
+@pairwise({"loss, diagonal": LOSSES, "kind": KINDS, "init": STARTS})
 def test_float32(loss, diagonal, kind, init):
     X = documents(6, dtype=np.float32)
     options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0, "restarts": 0}
@@ -110,15 +108,19 @@ def test_float32_converges_at_a_bound_it_cannot_hold(kind, loss):
     assert found.H.max() == np.float32(0.7)
 
 
-@EACH_LOSS
-@pytest.mark.parametrize("size", [1, 2, 7, 40, 1000])
-@pytest.mark.parametrize("kind", ["dense", "gram of dense"])
+@pairwise(
+    {
+        "loss, diagonal": LOSSES,
+        "size": [1, 2, 7, 40, 1000],
+        "kind": ["dense", "gram of dense"],
+    }
+)
 def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
     X = documents(8, n=90, m=25)
     H = 0.1 + np.random.default_rng(0).random((90, 4))
     expected = swept(as_kind("sparse", X), H, loss, diagonal, count=12)
-    monkeypatch.setattr(following, "BLOCK", size)
-    monkeypatch.setattr(blocking, "BLOCK_ENTRIES", 90 * size)
+    monkeypatch.setattr(products, "BLOCK", size)
+    monkeypatch.setattr(base, "BLOCK_ENTRIES", 90 * size)
     found = swept(as_kind(kind, X), H, loss, diagonal, count=12)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * expected.max())
 
@@ -128,7 +130,7 @@ def test_blocks_do_not_matter(monkeypatch, loss, diagonal, kind, size):
 def test_blocks_do_not_matter_to_the_greedy_start(monkeypatch, loss, kind):
     X = documents(9, n=30, twins=False)
     expected = quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H
-    monkeypatch.setattr(blocking, "BLOCK_ENTRIES", 70)
+    monkeypatch.setattr(base, "BLOCK_ENTRIES", 70)
     np.testing.assert_array_equal(quiet(as_kind(kind, X), 3, loss=loss, max_iter=0).H, expected)
 
 
@@ -170,7 +172,7 @@ def test_cosine_is_gram_of_unit_rows():
     expected = [[0, 1, 0, 0.6], [1, 0, 0, 0.6], [0, 0, 0, 0], [0.6, 0.6, 0, 0]]
     for given in (X, X.tolist(), X.astype(int), sparse.csr_array(X), sparse.coo_matrix(X)):
         A = similarity.cosine(given)
-        np.testing.assert_allclose(A.product(np.eye(4)), expected, atol=1e-15)
+        np.testing.assert_allclose(A.matmul(np.eye(4)), expected, atol=1e-15)
         assert A.dtype == np.float64
     assert similarity.cosine(X.astype(np.float32)).dtype == np.float32
     assert similarity.cosine(sparse.csr_array(X.astype(np.float32))).dtype == np.float32

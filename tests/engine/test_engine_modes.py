@@ -19,7 +19,6 @@ from engine_problems import (
 from scipy import sparse
 
 from odsymnmf import kernels
-from odsymnmf.distributed.packing import packed, put
 from odsymnmf.paper.algorithm_1 import odsymnmf, rank_one_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 from odsymnmf.paper.symnmf import symnmf
@@ -73,10 +72,13 @@ for m in (1, 2, 3, 40, 200):
     assert kernels.weighted_median.select(points, weights, m, target) == expected
 rows = np.where(rng.random((5, 7)) < 0.5, 0.0, 1.5)
 again = np.empty_like(rows)
-put(packed(rows), again, slice(0, 5))
+bits = rows.ravel().view("u8")
+mask, values = np.zeros(5, np.uint8), np.empty(36, "u8")
+count = kernels.packing.pack(bits, mask, values)
+kernels.packing.unpack(mask, values[:count], again.ravel().view("u8"))
 assert (again == rows).all()
 import numba
-print("compiled" if hasattr(kernels.l2.sweep, "py_func") else "plain", numba.config.BOUNDSCHECK)
+print("compiled" if hasattr(kernels.l2.l2_rows, "py_func") else "plain", numba.config.BOUNDSCHECK)
 """
 
 

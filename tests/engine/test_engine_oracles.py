@@ -4,7 +4,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine_problems import KINDS, as_kind, documents, greedy, paper_greedy, swept, symmetric
+from engine_problems import (
+    KINDS,
+    as_kind,
+    documents,
+    greedy,
+    pairwise,
+    paper_greedy,
+    swept,
+    symmetric,
+)
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -224,7 +233,7 @@ def test_quartic(a, b, upper):
 )
 @example(a=-1e-220, b=0.0, e=0)  # whose root has a cube that is no number but zero
 def test_quartic_at_every_scale(a, b, e):
-    """The soak found it: cube roots of libraries have other digits at other scales."""
+    """Cube roots of libraries have other digits at other scales."""
     x = kernels.symnmf.minimise_quartic(a, b, np.inf)
     scaled = kernels.symnmf.minimise_quartic(np.ldexp(a, 2 * e), np.ldexp(b, 3 * e), np.inf)
     # Squares and cubes of small numbers vanish, and their digits with them.
@@ -260,9 +269,7 @@ def test_greedy_l1_on_binary_data_bit_for_bit(form, upper, seed):
     np.testing.assert_array_equal(found, paper_greedy(A, r, 1, upper=upper))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize("r", [1, 4, 30])
+@pairwise({"kind": KINDS, "p": [1, 2], "r": [1, 4, 30]})
 def test_greedy_on_every_kind_of_input(kind, p, r):
     X = documents(3, n=30, m=20, twins=False)
     dense = as_kind("dense", X)

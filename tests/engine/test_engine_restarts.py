@@ -3,18 +3,27 @@
 import numpy as np
 import pytest
 import restarts_oracle
-from engine_problems import KINDS, LOSSES, as_kind, documents, naive_objective, quiet, symmetric
+from engine_problems import (
+    KINDS,
+    LOSSES,
+    as_kind,
+    documents,
+    naive_objective,
+    pairwise,
+    quiet,
+    symmetric,
+)
 from scipy import sparse
 
 import odsymnmf as od
 from odsymnmf import kernels, similarity
 from odsymnmf.datasets import cliques, flip
-from odsymnmf.engine import growing, restarts, starts
-from odsymnmf.engine.losses import make_loss
-from odsymnmf.engine.losses.l1 import L1
-from odsymnmf.engine.run import Run
-from odsymnmf.fitting import InterruptedWarning
+from odsymnmf.fit import InterruptedWarning
+from odsymnmf.init import greedy, spectral
 from odsymnmf.metrics import membership_accuracy
+from odsymnmf.solvers import restarts
+from odsymnmf.solvers.losses import L1, make_solver
+from odsymnmf.solvers.run import Run
 
 EACH_LOSS = pytest.mark.parametrize(("loss", "diagonal"), LOSSES, ids=["l2", "l1", "symnmf"])
 
@@ -26,11 +35,11 @@ def noisy_cliques(groups, noise, seed):
 
 def after_one_round(A, H, loss, diagonal, upper=np.inf):
     A = similarity.as_similarity(A)
-    measure = make_loss(loss, A, upper, diagonal=diagonal)
+    measure = make_solver(loss, A, upper, diagonal=diagonal)
     tried = []
+    measure.H = H.astype(A.dtype)
     run = Run(
         measure,
-        H.astype(A.dtype),
         max_iter=1,
         tol=0.0,
         restarts=1,
@@ -42,7 +51,7 @@ def after_one_round(A, H, loss, diagonal, upper=np.inf):
 
 def one_round(run):
     """A round of restarts, without sweeps."""
-    run.state.round = run.state.spent = 0
+    run.state.round = run.state.work_done = 0
     assert run._begin_round()
     while run.state.queue is not None:
         run._try_column()
@@ -50,12 +59,13 @@ def one_round(run):
 
 def check_kept_sums(run, close):
     """What the loss keeps of H is what it would compute anew."""
-    kept, H = run._sums.state(), run.state.H
-    fresh = run.loss.sums(H).state()
+    kept, H = {name: array.copy() for name, array in run.solver.state().items()}, run.solver.H
+    run.solver.refresh()
+    fresh = run.solver.state()
     for name in kept.keys() & {"D", "W", "Z"}:
         np.testing.assert_allclose(kept[name], fresh[name], rtol=close, atol=close)
-    if "held" in kept:
-        assert kept["held"][H.any(axis=1)].all()
+    if "nonzero" in kept:
+        assert kept["nonzero"][H.any(axis=1)].all()
 
 
 @EACH_LOSS
@@ -73,8 +83,8 @@ def test_a_round_is_that_of_the_oracle(loss, diagonal, form):
         H = np.minimum(H, upper)
         run, tried = after_one_round(form(A), H, loss, diagonal, upper)
         expected, columns = restarts_oracle.one_round(A, H, loss, diagonal, upper)
-        np.testing.assert_allclose(run.state.H, expected, rtol=0, atol=1e-8)
-        np.testing.assert_array_equal(run.state.complete, run.state.H)
+        np.testing.assert_allclose(run.solver.H, expected, rtol=0, atol=1e-8)
+        np.testing.assert_array_equal(run.H, run.solver.H)
         assert run.objective == pytest.approx(naive_objective(A, expected, loss, diagonal))
         assert len(run.state.restarts) == len(columns)
         assert [j for j, _ in tried] == restarts_oracle.order(H)
@@ -82,9 +92,7 @@ def test_a_round_is_that_of_the_oracle(loss, diagonal, form):
     assert accepted > 20
 
 
-@EACH_LOSS
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pairwise({"loss, diagonal": LOSSES, "kind": KINDS, "dtype": [np.float64, np.float32]})
 def test_each_kind_of_input(loss, diagonal, kind, dtype):
     X = documents(dtype=dtype)
     A = np.asarray(as_kind("dense", X), dtype=float)
@@ -94,12 +102,12 @@ def test_each_kind_of_input(loss, diagonal, kind, dtype):
     run, _ = after_one_round(as_kind(kind, X), H, loss, diagonal)
     assert run.state.restarts
     close = 1e-9 if dtype == np.float64 else 1e-3
-    value = naive_objective(A, run.state.H, loss, diagonal)
+    value = naive_objective(A, run.solver.H, loss, diagonal)
     assert run.objective == pytest.approx(value, rel=close)
     assert (np.array(run.state.decreases) > 0).all()
     if dtype == np.float64:
         same, _ = after_one_round(as_kind("dense", X), H, loss, diagonal)
-        np.testing.assert_allclose(run.state.H, same.state.H, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(run.solver.H, same.solver.H, rtol=0, atol=1e-7)
     check_kept_sums(run, close)
 
 
@@ -109,10 +117,10 @@ def test_a_refused_trial_leaves_no_trace(loss, diagonal):
         X = documents(3)
         found = quiet(as_kind(kind, X), 3, loss=loss, diagonal=diagonal, restarts=20, tol=1e-8)
         run, _ = after_one_round(as_kind(kind, X), found.H, loss, diagonal)
-        again, tried = after_one_round(as_kind(kind, X), run.state.H, loss, diagonal)
+        again, tried = after_one_round(as_kind(kind, X), run.solver.H, loss, diagonal)
         if not again.state.restarts:
-            np.testing.assert_array_equal(again.state.H, run.state.H)
-            np.testing.assert_array_equal(again.state.complete, run.state.H)
+            np.testing.assert_array_equal(again.solver.H, run.solver.H)
+            np.testing.assert_array_equal(again.H, run.solver.H)
         check_kept_sums(again, 1e-9)
         assert len(tried) == 3
 
@@ -120,20 +128,20 @@ def test_a_refused_trial_leaves_no_trace(loss, diagonal):
 def test_a_refused_column_waits_until_the_objective_has_fallen_as_much():
     A, seen = as_kind("dense", documents(3)), []
     run, _ = after_one_round(A, np.random.default_rng(0).random((len(A), 3)), "l1", "ignore")
-    below = run.state.below = np.full(3, np.inf)
+    below = run.state.retry_below = np.full(3, np.inf)
     run.callback = lambda state: seen.append(state.column) and False
     while np.isinf(below).any():
         one_round(run)
-    run._audit = lambda: None  # which would find out that the objectives below are made up
+    run.solver.objective = lambda H: run.state.objective  # those below are made up
     worst, middle, _ = np.sort(below)
     assert worst < middle < run.objective
     run.state.objective = (worst + middle) / 2  # as if others had brought f down
-    run.state.below = below.copy()
+    run.state.retry_below = below.copy()
     seen.clear()
     one_round(run)
     assert sorted(seen) == sorted(np.argsort(below)[1:])
     seen.clear()
-    run.state.objective, run.state.below = np.inf, below
+    run.state.objective, run.state.retry_below = np.inf, below
     one_round(run)
     assert seen == []
 
@@ -144,12 +152,13 @@ def test_worth_is_what_the_objective_says(loss, diagonal):
     A = symmetric(rng.standard_normal((9, 9))) + np.diag(rng.random(9))
     H = rng.random((9, 3)) * (rng.random((9, 3)) < 0.7)
     S = similarity.as_similarity(sparse.csr_array(A))
-    measure = make_loss(loss, S, np.inf, diagonal=diagonal)
+    measure = make_solver(loss, S, np.inf, diagonal=diagonal)
+    measure.H = H
     for j in range(3):
         without = H.copy()
         without[:, j] = 0
         rise = naive_objective(A, without, loss, diagonal) - naive_objective(A, H, loss, diagonal)
-        assert measure.worth(H, j, np.flatnonzero(H[:, j]))[0] == pytest.approx(rise)
+        assert measure.column_gain(j, np.flatnonzero(H[:, j])).value == pytest.approx(rise)
 
 
 @EACH_LOSS
@@ -159,17 +168,17 @@ def test_history_marks_the_restarts_and_never_rises(loss, diagonal):
     options = {"loss": loss, "diagonal": diagonal, "init": "random", "random_state": 3}
     found = od.factorize(A, 6, restarts=20, callback=lambda s: seen.append(s) and False, **options)
     assert found.converged
-    assert len(found.history) == 1 + found.n_iter + len(found.restarts)
+    assert len(found.history) == 1 + found.n_iter + len(found.restart_steps)
     assert found.n_iter == sum(state.column is None for state in seen)
     assert (np.diff(found.history) <= 1e-9 * found.history[0]).all()
     assert found.objective == pytest.approx(naive_objective(A, found.H, loss, diagonal))
-    falls = -np.diff(found.history)[found.restarts - 1]
+    falls = -np.diff(found.history)[found.restart_steps - 1]
     assert (falls > 0).all()
     plain = od.factorize(A, 6, restarts=0, **options)
-    assert plain.restarts.size == 0
+    assert plain.restart_steps.size == 0
     assert found.objective <= plain.objective + 1e-6
     if loss == "l1":
-        assert found.restarts.size > 0
+        assert found.restart_steps.size > 0
     again = od.factorize(A, 6, restarts=20, **options)
     np.testing.assert_array_equal(again.H, found.H)
 
@@ -183,7 +192,7 @@ def test_the_default_restarts_l1_and_not_l2():
             od.factorize(A, 4, restarts=rounds, **options),
         )
         np.testing.assert_array_equal(default.history, named.history)
-        assert (default.restarts.size > 0) == (loss == "l1")
+        assert (default.restart_steps.size > 0) == (loss == "l1")
 
 
 def test_rounds_are_counted():
@@ -199,20 +208,20 @@ def test_rounds_are_counted():
 
 def rows_of_restarts(monkeypatch, A, r, allowance, **options):
     """Fit l1; return how many rows its restarts placed and swept, as it was asked for them."""
-    rows, sweep, place = [0], L1.sweep, L1.place
+    rows, sweep, place = [0], L1.sweep, L1.set_greedy_entries
 
-    def counted_sweep(self, H, sums, items, *args, **kwargs):
-        rows[0] += 0 if "rounds" in kwargs else len(items)  # which only a whole sweep names
-        return sweep(self, H, sums, items, *args, **kwargs)
+    def counted_sweep(self, items=None, empty=0.0):
+        rows[0] += 0 if items is None else len(items)
+        return sweep(self, items, empty)
 
     def counted_place(self, items, *args):
         rows[0] += len(items)
         return place(self, items, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr("odsymnmf.engine.run.ALLOWANCE", allowance)
+        patch.setattr("odsymnmf.solvers.run.MAX_RESTART_WORK", allowance)
         patch.setattr(L1, "sweep", counted_sweep)
-        patch.setattr(L1, "place", counted_place)
+        patch.setattr(L1, "set_greedy_entries", counted_place)
         found = quiet(A, r, loss="l1", init="random", random_state=0, **options)
     return rows[0], found
 
@@ -223,7 +232,7 @@ def test_with_as_many_clusters_as_items_restarts_keep_to_their_allowance(monkeyp
     freely, best = rows_of_restarts(monkeypatch, A, n, 10**6)
     bound = 10 * 3 * n  # rounds, sweeps a round, rows a sweep
     rows, found = rows_of_restarts(monkeypatch, A, n, 3)
-    last = restarts.SEEDS * (restarts.SWEEPS + 2) * n  # the column at which it was spent
+    last = restarts.N_SEEDS * (restarts.N_SWEEPS + 2) * n  # the column at which it was spent
     assert bound <= rows <= bound + last < freely / 3
     assert (
         best.objective
@@ -244,7 +253,7 @@ def test_empty_and_repeated_columns_come_first_and_are_filled(loss, diagonal):
     H = truth.copy()
     H[:, 1] = 0  # the group of 5 has no column, that of 6 has two
     H[:, 3] = 0.9 * H[:, 0]
-    assert restarts.order(H) == [1, 3, 0, 2]
+    assert restarts.restart_order(H) == [1, 3, 0, 2]
     found = od.factorize(A, 4, loss=loss, diagonal=diagonal, init=H, restarts=20, tol=1e-9)
     assert membership_accuracy(found.H, truth) > 0.999
 
@@ -333,7 +342,7 @@ def test_a_random_start_recovers_noisy_cliques(groups):
 
 def test_restarts_help_the_greedy_start_at_20_percent_noise(monkeypatch):
     # with the paper's self-similarity; a larger one leaves the greedy start less to mend
-    monkeypatch.setattr(growing, "SELF_SIMILARITY", 1.0)
+    monkeypatch.setattr(greedy, "SELF_SIMILARITY", 1.0)
     gains = []
     for seed in range(30):
         A, truth = noisy_cliques(10, 0.2, seed)
@@ -364,8 +373,8 @@ def test_nndsvd_is_that_of_scikit_learn(kind):
     X += 0.1 * np.random.default_rng(0).random(X.shape)
     A = as_kind(kind, X)
     S = similarity.as_similarity(A)
-    found = starts.nndsvd(make_loss("l2", S, np.inf), 3, np.random.RandomState(0))
+    found = spectral.nndsvd(make_solver("l2", S, np.inf), 3, np.random.RandomState(0))
     dense = symmetric(X @ X.T)
     W, H = _initialize_nmf(dense, 3, init="nndsvd", random_state=0)
     np.testing.assert_allclose(W, H.T, atol=1e-5)
-    np.testing.assert_allclose(found, starts.fitted(S, W), atol=1e-4)
+    np.testing.assert_allclose(found, spectral.scale_to_fit(S, W), atol=1e-4)

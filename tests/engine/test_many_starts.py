@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odsymnmf.engine.many import peers, starts
-from odsymnmf.engine.many.find import find, natural_bound
-from odsymnmf.engine.many.memberships import Memberships, column_sets
-from odsymnmf.engine.many.merging import merge_sets
-from odsymnmf.engine.many.sweep import SparseL2, exceptions, links
-from odsymnmf.engine.sets import as_sets, sets_from_labels
+from odsymnmf import factorize
+from odsymnmf.init import ego
+from odsymnmf.init.arrays import as_sets, sets_from_labels
+from odsymnmf.init.merging import merge_sets
+from odsymnmf.solvers.objective import kernel_weights
+from odsymnmf.solvers.sparse_h import SparseH, column_sets, links
+from odsymnmf.solvers.sparse_losses import SparseL2
 
 
 def groups(count=12, size=15, inside=0.7, outside=0.01, seed=0):
@@ -25,6 +26,11 @@ def groups(count=12, size=15, inside=0.7, outside=0.01, seed=0):
     P = np.where(labels[:, None] == labels, inside, outside)
     A = np.triu(rng.random((n, n)) < P, 1)
     return sparse.csr_array((A + A.T).astype(float)), labels
+
+
+def clusters(A, loss="l2"):
+    """Return H of a sparse fit that finds the number of clusters."""
+    return factorize(A, "auto", loss=loss, sparse_membership=True).H
 
 
 def recovered(sets, labels):
@@ -37,18 +43,18 @@ def recovered(sets, labels):
 def test_common_neighbours_are_counted(monkeypatch):
     A, _ = groups()
     stored = links(A)
-    whole = starts.ego_networks(stored)
-    monkeypatch.setattr(starts, "SHORT", 50)
-    counts = starts.common_neighbours(stored)
+    whole = ego.ego_networks(stored)
+    monkeypatch.setattr(ego, "SHORT", 50)
+    counts = ego.common_neighbours(stored)
     rows = np.repeat(np.arange(A.shape[0]), np.diff(stored.indptr))
     assert np.array_equal(counts, (A @ A).toarray()[rows, stored.indices])
-    for one, other in zip(starts.ego_networks(stored), whole, strict=True):
+    for one, other in zip(ego.ego_networks(stored), whole, strict=True):
         assert np.array_equal(one, other)
 
 
 def test_the_number_of_groups_is_found():
     A, labels = groups()
-    sets = column_sets(find(links(A)), 0.2, 3)
+    sets = column_sets(clusters(A), 0.2, 3)
     assert len(sets) == 12
     assert recovered(sets, labels) > 0.97
 
@@ -57,7 +63,7 @@ def test_where_half_of_the_links_leave():
     A, labels = groups(count=60, size=20, inside=0.5, outside=0.5 / 60)
     inside = (np.repeat(labels, np.diff(A.indptr)) == labels[A.indices]).mean()
     assert 0.4 < inside < 0.55
-    H = find(links(A))
+    H = clusters(A)
     assert abs(H.shape[1] - 60) <= 3
     assert recovered(column_sets(H, 0.2, 3), labels) > 0.93
 
@@ -68,11 +74,11 @@ def test_a_hub_is_no_seed_and_joins_in_the_sweeps():
     full = np.zeros((n + 1, n + 1))
     full[:n, :n] = A.toarray()
     full[n, :n] = full[:n, n] = 1.0
-    stored = links(sparse.csr_array(full))
-    sets = starts.ego_networks(stored)
+    hub = sparse.csr_array(full)
+    sets = ego.ego_networks(links(hub))
     assert len(sets) == 40
     assert not any(n in s for s in sets)
-    H = find(stored)
+    H = clusters(hub)
     assert H.shape[1] == 40
     assert 1 <= np.diff(H.indptr)[n] <= 64
 
@@ -91,7 +97,7 @@ def test_parts_of_a_group_are_merged_and_groups_are_not():
 def test_memberships_of_sets_have_the_root_of_the_density():
     A, labels = groups()
     sets = sets_from_labels(labels)
-    H = starts.memberships_of(links(A), sets)
+    H = ego.memberships_of(links(A), sets)
     dense = A.toarray()
     for c, s in enumerate(sets):
         density = dense[np.ix_(s, s)].sum() / (len(s) * (len(s) - 1))
@@ -106,31 +112,22 @@ def test_bad_sets_and_labels_are_named():
     with pytest.raises(ValueError, match="one whole number per item"):
         sets_from_labels([0.5, 1.0])
     with pytest.raises(ValueError, match=r"H\[1, 0\] is -1"):
-        Memberships([[1.0, 0.0], [-1.0, 0.0]])
+        SparseH([[1.0, 0.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match=r"H\[0, 1\] is nan"):
-        Memberships([[1.0, np.nan]])
+        SparseH([[1.0, np.nan]])
 
 
 def test_the_order_by_the_strongest_cluster_and_back():
     A, labels = groups()
     stored = links(A)
-    H = starts.memberships_of(stored, sets_from_labels(labels))
-    order = starts.order_by_strongest(H)
+    H = ego.memberships_of(stored, sets_from_labels(labels))
+    order = ego.order_by_strongest(H)
     assert (np.diff(labels[order]) >= 0).all()
-    moved = starts.reordered(stored, order)
+    moved = ego.reordered(stored, order)
     B = sparse.csr_array((moved.data, moved.indices, moved.indptr), shape=A.shape)
     assert np.array_equal(B.toarray(), A.toarray()[np.ix_(order, order)])
     empty = sparse.csr_array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
-    assert starts.order_by_strongest(empty).tolist() == [2, 1, 0]
-
-
-@pytest.mark.parametrize("start", [peers.leiden_sets, peers.label_propagation_sets])
-def test_sets_of_igraph_are_the_same_for_the_same_seed(start):
-    pytest.importorskip("igraph")
-    A, labels = groups(outside=0.002)
-    first = start(links(A), seed=1)
-    assert [s.tolist() for s in first] == [s.tolist() for s in start(links(A), seed=1)]
-    assert recovered(first, labels) > 0.9
+    assert ego.order_by_strongest(empty).tolist() == [2, 1, 0]
 
 
 def test_columns_are_tidied_merged_and_dropped():
@@ -140,8 +137,8 @@ def test_columns_are_tidied_merged_and_dropped():
     H[2, 2] = 5.0
     H[[0, 3], 3] = 4.0, 9.0
     H[3:, 5] = 1.0
-    M = Memberships(H)
-    assert M.tidy() == 1
+    M = SparseH(H)
+    assert M.clean_columns() == 1
     assert M.csr().toarray()[[0, 3], 3].tolist() == [6.0, 6.0]
     assert M.merge_repeated(0.9) == 1
     assert M.drop_empty().tolist() == [0, 2, 4]
@@ -157,7 +154,7 @@ def test_nothing_makes_an_array_of_items_times_columns():
     n, r = A.shape[0], 200_000
     columns = np.arange(n) // 10
     H = sparse.csr_array((np.ones(n), (np.arange(n), columns * 2000)), shape=(n, r))
-    fit = SparseL2(links(A), Memberships(H))
+    fit = SparseL2(links(A), SparseH(H))
     fit.sweep()
     tracemalloc.start()
     fit.sweep()
@@ -169,16 +166,14 @@ def test_nothing_makes_an_array_of_items_times_columns():
     assert peak < 50 * 8 * r < n * 8 * r
 
 
-def test_weights_of_exceptions_and_the_bound():
+def test_weights_of_exceptions():
     A = sparse.csr_array([[0.0, 4.0, 0.0], [4.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     stored = links(A)
     own = sparse.csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 2, 0, 1], [2, 0, 1, 0])), shape=(3, 3))
-    E = exceptions(oracle.pair_weights(stored, 0.5, own))
+    E = kernel_weights(oracle.pair_weights(stored, 0.5, own))
     assert E.indices.tolist() == [1, 2, 0, 0]
     assert E.v.tolist() == [2.5, -0.5, 2.5, -0.5]
     assert E.a.tolist() == [4.0, 0.0, 4.0, 0.0]
-    assert natural_bound(stored) == 2.0
-    assert natural_bound(links(sparse.csr_array((3, 3)))) == np.inf
 
 
 @pytest.mark.parametrize("graph", ["empty", "one item", "one link", "star", "negative"])
@@ -191,7 +186,7 @@ def test_graphs_at_the_edge_of_what_makes_sense(graph, loss):
         "star": np.array([[float((i == 0) != (j == 0)) for i in range(9)] for j in range(9)]),
         "negative": -np.ones((4, 4)),
     }[graph]
-    H = find(links(sparse.csr_array(A)), loss=loss)
+    H = clusters(sparse.csr_array(A), loss=loss)
     assert H.shape[0] == len(A)
     assert np.isfinite(H.data).all()
 
@@ -202,37 +197,35 @@ sys.path.insert(0, sys.argv[1])
 import many_oracle as oracle
 import numpy as np
 from scipy import sparse
-from odsymnmf.engine.many.find import find
-from odsymnmf.engine.many.memberships import Memberships
-from odsymnmf.engine.many.rounds import SparseRounds
-from odsymnmf.engine.team import Team
-from odsymnmf.engine.losses import Scales
-from odsymnmf.engine.many.harm import entry_harm
-from odsymnmf.engine.many.new_items import solve_sparse_rows
-from odsymnmf.engine.many.l1 import SparseL1
-from odsymnmf.engine.many.sweep import SparseL2, links
-from odsymnmf.problem import as_similarity
+from odsymnmf import factorize
+from odsymnmf.solvers.new_items import solve_new_rows
+from odsymnmf.solvers.objective import Scales, deletion_loss
+from odsymnmf.solvers.rounds import Rounds
+from odsymnmf.solvers.sparse_h import SparseH, links
+from odsymnmf.solvers.sparse_losses import SparseL1, SparseL2
+from odsymnmf.similarity import as_similarity
 
 for seed in range(6):
     A, H, background, own, weights, upper = oracle.problem(seed, most=10)
     stored, E = oracle.arrays(A, background, own)
-    kinds, ways = ((SparseL1, 1), (SparseL2, 2)), (None, SparseRounds(Team(2)))
-    for (kind, p), rounds in itertools.product(kinds, ways):
-        fit = kind(stored, Memberships(H), E, upper=upper, cap=3, rounds=rounds)
+    for (kind, p), threads in itertools.product(((SparseL1, 1), (SparseL2, 2)), (None, 2)):
+        fit = kind(stored, SparseH(H), E, upper=upper, cap=3)
+        sweep = fit.sweep if threads is None else Rounds(fit, threads)
         for _ in range(3):
-            fit.sweep()
+            sweep()
         f = oracle.objective(A, fit.H.csr().toarray(), weights, p)
         assert abs(fit.objective() - f) < 1e-9
     S = sparse.csr_array(A)
-    entry_harm(as_similarity(S, zero_weight=0.5), sparse.csr_array(H), Scales(0.5, 0.5))
+    deletion_loss(as_similarity(S, zero_weight=0.5), sparse.csr_array(H), Scales(0.5, 0.5))
     for scales in (Scales(1.0, 0.0), Scales(0.0, 1.0)):
-        solve_sparse_rows(S[:2], sparse.csr_array(H), scales, 0.9, 0.5)
+        solve_new_rows(S[:2], sparse.csr_array(H), scales, 0.9, 0.5)
 hub = np.array([[1e4, 1.0], [1e-4, 0.5], [1e-4, 0.0], [0.0, 0.7]])  # sums that cancel
 for kind in (SparseL1, SparseL2):
-    fit = kind(links(sparse.csr_array(np.ones((4, 4)))), Memberships(hub))
+    fit = kind(links(sparse.csr_array(np.ones((4, 4)))), SparseH(hub))
     fit.sweep()
     fit.sweep()
-H = find(links(sparse.csr_array(np.kron(np.eye(3), np.ones((4, 4))))))
+A = sparse.csr_array(np.kron(np.eye(3), np.ones((4, 4))))
+H = factorize(A, "auto", sparse_membership=True).H
 assert H.shape == (12, 3)
 """
 

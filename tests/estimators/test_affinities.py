@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF
-from odsymnmf.problem import as_similarity, cosine, degree_normalized, inverse_root_degrees
+from odsymnmf.similarity import as_similarity, cosine, degree_normalized
 
 
 def test_cosine_is_the_cosine_matrix(A):
@@ -101,8 +101,8 @@ def test_documents_with_no_word_in_common_have_no_degree():
     words = np.random.RandomState(0).uniform(size=(30, 40))
     X = (np.eye(30)[:, :, None] * words).reshape(30, -1)
     A = cosine(X)
-    assert A.product(np.ones(30)).any()  # rounding
-    assert_array_equal(inverse_root_degrees(A), 0)
+    assert A.matmul(np.ones(30)).any()  # rounding
+    assert_array_equal(A.inverse_sqrt_degrees(), 0)
 
 
 def test_negative_degrees_are_refused(A):
@@ -116,5 +116,5 @@ def test_similarity_is_what_was_fitted(A, normalize):
     model = ODSymNMF(3, normalize=normalize).fit(A)
     expected = A if normalize is None else degree_normalized(A)
     V = np.random.default_rng(0).uniform(size=(len(A), 2))
-    assert np.array_equal(model.similarity_.product(V), as_similarity(expected).product(V))
+    assert np.array_equal(model.similarity_.matmul(V), as_similarity(expected).matmul(V))
     assert model.objective_ == pytest.approx(od.objective(model.similarity_, model.membership_))

@@ -1,7 +1,5 @@
 """What "auto" stands for, what it says, and what becomes of labels, scores and sets."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,8 +8,9 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, SymNMF, memberships
-from odsymnmf.memberships import _settled
-from odsymnmf.problem import as_similarity, outline
+from odsymnmf.fit import Fit, partition
+from odsymnmf.init.multilevel import columns
+from odsymnmf.similarity import as_similarity
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def scaled_by_hand(A, t):
 
 
 KINDS = {
-    "graph": lambda X: (X @ X.T > 3.0).astype(float),
+    "graph": lambda X: (X @ X.T > 1.2).astype(float),
     "kernel": lambda X: X @ X.T,
     "signed": lambda X: np.corrcoef(X),
 }
@@ -41,16 +40,25 @@ def test_similarities_are_divided_by_regularised_degrees(kind, make):
     model = ODSymNMF(3, tol=1e-2).fit(make(A))
     assert model.settings_["kind"] == kind
     upper = 1 / np.sqrt(max(6, 40 / 15))
-    assert (model.settings_["init"], model.settings_["upper"]) == ("spectral", upper)
+    init = "multilevel" if kind == "graph" else "spectral"
+    assert (model.settings_["init"], model.settings_["upper"]) == (init, upper)
     S = scaled_by_hand(A, 0.25)
-    f = od.factorize(S, 3, init="spectral", upper=upper, tol=1e-2)
-    assert model.objective_ == pytest.approx(f.objective)
-    assert_allclose(model.membership_, f.H[:, memberships.canonical_order(f.H)], atol=1e-6)
     H = model.membership_
+    if kind == "graph":
+        graph, groups = partition(as_similarity(A), as_similarity(S), 3, None)
+        initial = columns(as_similarity(S), groups.labels, 3)
+        f = Fit(init=initial, upper=upper, tol=1e-2, from_partition=True)(as_similarity(S), 3)
+        best = graph.best_labels(groups, memberships.labels(f.H))
+        place = np.argsort(memberships.canonical_order(f.H))
+        best = np.where(best < 0, -1, place[best])
+    else:
+        f = od.factorize(S, 3, init="spectral", upper=upper, tol=1e-2)
+    assert model.objective_ == pytest.approx(f.objective)
+    assert_allclose(H, f.H[:, memberships.canonical_order(f.H)], atol=1e-6)
     how, expected = {
-        "graph": ("settled", memberships.settled_labels(H, A) if kind == "graph" else None),
+        "graph": ("refined", best if kind == "graph" else None),
         "kernel": ("largest membership", memberships.labels(H)),
-        "signed": ("settled by mean similarity", memberships.settled_labels(H, A, rule="mean")),
+        "signed": ("refined by mean similarity", memberships.refine_labels(H, A, rule="mean")),
     }[kind]
     assert model.settings_["labels"] == how
     assert_array_equal(model.labels_, expected)
@@ -65,22 +73,22 @@ def test_documents_have_more_regularisation():
         "regularization": 1.0,
         "upper": None,
         "init": "spectral",
-        "labels": "settled by mean similarity",
+        "labels": "refined by mean similarity, then by cosine to the centroid",
     }
     unit = X / np.linalg.norm(X, axis=1, keepdims=True).clip(1e-9)
-    expected = as_similarity(scaled_by_hand(unit @ unit.T, 1.0)).product(np.eye(40))
-    assert_allclose(model.similarity_.product(np.eye(40)), expected, atol=1e-12)
+    expected = as_similarity(scaled_by_hand(unit @ unit.T, 1.0)).matmul(np.eye(40))
+    assert_allclose(model.similarity_.matmul(np.eye(40)), expected, atol=1e-12)
 
 
 def test_degrees_of_features_with_both_signs_are_those_of_some(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 6))
     K = np.abs(X @ X.T)
     np.fill_diagonal(K, 0)
-    exact = outline(od.similarity.gram(X))
+    exact = od.similarity.gram(X).summary()
     assert_allclose(exact.degrees, K.sum(axis=1))
-    assert exact.negative
-    monkeypatch.setattr("odsymnmf.problem.looks.SAMPLE", 30)
-    assert_allclose(outline(od.similarity.gram(X)).degrees, K.sum(axis=1), rtol=0.5)
+    assert exact.has_negative
+    monkeypatch.setattr("odsymnmf.similarity.features.N_SIGN_SAMPLES", 30)
+    assert_allclose(od.similarity.gram(X).summary().degrees, K.sum(axis=1), rtol=0.5)
 
 
 def test_unknown_pairs_have_no_part_in_degrees(graph):
@@ -91,7 +99,7 @@ def test_unknown_pairs_have_no_part_in_degrees(graph):
     emptied = A.copy()
     emptied[3, :60] = emptied[:60, 3] = 0
     for make in (np.array, sparse.csr_array):
-        assert_allclose(outline(as_similarity(make(missing))).degrees, emptied.sum(axis=1))
+        assert_allclose(as_similarity(make(missing)).summary().degrees, emptied.sum(axis=1))
 
 
 def test_the_paper_is_one_argument_away(graph):
@@ -106,10 +114,14 @@ def test_the_paper_is_one_argument_away(graph):
     assert (robust.settings_["normalize"], robust.settings_["init"]) == (None, "greedy")
 
 
-def test_large_problems_start_from_eigenvectors():
+def test_large_graphs_start_from_a_partition_and_signed_ones_from_eigenvectors():
     A, _ = od.datasets.planted_partition([130] * 4, degree_in=9, degree_out=3, random_state=0)
     found = od.factorize(A, 4)
-    assert found.objective == od.factorize(A, 4, init="spectral").objective
+    assert found.objective == od.factorize(A, 4, init="multilevel").objective
+    A.data = np.random.default_rng(0).choice([-1.0, 1.0], A.nnz)
+    A = A + A.T
+    signed = od.factorize(A, 4, tol=0.1)
+    assert signed.objective == od.factorize(A, 4, init="spectral", tol=0.1).objective
     assert od.factorize(A, 4, loss="l1", max_iter=0).objective == (
         od.factorize(A, 4, loss="l1", init="greedy", max_iter=0).objective
     )
@@ -124,74 +136,6 @@ def test_no_item_of_a_connected_graph_is_left_out(graph):
     model = ODSymNMF(4).fit(lonely)
     assert model.n_unassigned_ == 2
     assert_array_equal(model.labels_[-2:], -1)
-
-
-def settled_slowly(A, found, r):
-    """One round, item by item, in plain Python."""
-    n, d, z = len(A), A.sum(axis=1), found.copy()
-    W, v = np.zeros((r, r)), np.zeros(r)
-    for i in range(n):
-        v[found[i]] += d[i]
-        for j in range(n):
-            W[found[i], found[j]] += A[i, j]
-    omega = (W + 1) / (np.outer(v, v) / v.sum() + 1)
-    for i in range(n):
-        worth = np.zeros(r)
-        for l in range(r):
-            for j in range(n):
-                worth[l] += A[i, j] * np.log(omega[l, found[j]])
-            worth[l] -= d[i] * (omega[l] @ v) / v.sum()
-        worth[found[i]] += 1e-9 * d[i]
-        z[i] = worth.argmax()
-    return z
-
-
-def test_labels_settle_where_the_block_model_puts_them(graph, monkeypatch):
-    A = graph[0].toarray()
-    H = np.random.default_rng(0).uniform(size=(120, 4)) + 2 * np.eye(4)[graph[1]]
-    H += 2.2 * (np.random.default_rng(1).uniform(size=H.shape) < 0.1)
-    monkeypatch.setattr(_settled, "ROUNDS", 1)
-    for form in (A, 0.01 * A, sparse.csr_array(A)):
-        once = memberships.settled_labels(H, form)
-        assert_array_equal(once, settled_slowly(A, memberships.labels(H), 4))
-    monkeypatch.undo()
-    assert (memberships.settled_labels(H, A) == graph[1]).mean() > (
-        memberships.labels(H) == graph[1]
-    ).mean()
-    with pytest.raises(ValueError, match='negative similarities; use rule="mean"'):
-        memberships.settled_labels(H, -A)
-    with pytest.raises(ValueError, match="rule='most' is not known"):
-        memberships.settled_labels(H, A, rule="most")
-
-
-def moved_to_the_most_similar(A, W, found, r):
-    """One round, item by item: the largest mean similarity over the known pairs."""
-    z = found.copy()
-    for i in range(len(A)):
-        worth = np.zeros(r)
-        for l in range(r):
-            there = [j for j in range(len(A)) if found[j] == l and j != i and W[i, j] > 0]
-            worth[l] = np.average(A[i, there], weights=W[i, there]) if there else 0.0
-        z[i] = worth.argmax()
-    return z
-
-
-@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
-def test_labels_settle_where_the_mean_similarity_is_largest(make, monkeypatch):
-    rng = np.random.default_rng(0)
-    groups = np.repeat(range(3), 20)
-    A = np.corrcoef(rng.standard_normal((3, 40))[groups] + 1.5 * rng.standard_normal((60, 40)))
-    H = 0.7 * rng.uniform(size=(60, 3)) + 0.5 * np.eye(3)[groups]
-    H[5] = 0.0
-    W = np.triu(rng.integers(3, size=(60, 60)), 1).astype(float)
-    W += W.T
-    mean = partial(memberships.settled_labels, H, rule="mean")
-    assert od.metrics.scores(mean(A), groups)["nmi"] > 0.9
-    assert od.metrics.scores(memberships.labels(H), groups)["nmi"] < 0.8
-    monkeypatch.setattr(_settled, "ROUNDS", 1)
-    for weights in (np.ones_like(A), W):
-        once = mean(od.similarity.as_similarity(make(A), weights))
-        assert_array_equal(once, moved_to_the_most_similar(A, weights, memberships.labels(H), 3))
 
 
 def test_connected_signed_items_all_have_a_cluster():
@@ -212,16 +156,6 @@ def test_connected_signed_items_all_have_a_cluster():
     )
 
 
-def test_the_rest_goes_where_its_neighbours_are():
-    A = np.zeros((6, 6))
-    for i, j in ((0, 1), (1, 2), (2, 3), (4, 5)):
-        A[i, j] = A[j, i] = 1
-    H = np.array([[0.0, 1], [0, 1], [0, 0], [0, 0], [0, 0], [0, 0]])
-    assert memberships.assign_rest(H, A).tolist() == [1, 1, 1, 1, -1, -1]
-    A[4, 3] = A[3, 4] = -1
-    assert memberships.assign_rest(H, A).tolist() == [1, 1, 1, 1, -1, -1]
-
-
 def test_complete_groups_bring_a_hint():
     A, _ = od.datasets.cliques([8, 8, 8])
     assert 'loss="l1"' in ODSymNMF(3).fit(A).settings_["hint"]
@@ -232,9 +166,10 @@ def test_complete_groups_bring_a_hint():
 def test_the_number_of_clusters_can_be_found(graph):
     A, _ = graph
     model = ODSymNMF("auto").fit(A)
-    assert model.n_clusters_ == model.choice_.n_clusters == 4
+    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == 4
     assert_array_equal(model.membership_, ODSymNMF(4).fit(A).membership_)
-    assert ODSymNMF(range(3, 6)).fit(A).choice_.candidates.tolist() == [3, 4, 5]
+    assert ODSymNMF(range(3, 6)).fit(A).n_clusters_ == 4
+    assert ODSymNMF([2, 3]).fit(A).n_clusters_ == 3
     with pytest.raises(ValueError, match="n_clusters='many' is not known"):
         ODSymNMF("many").fit(A)
     for bad in (0, 2.5, True):
@@ -265,10 +200,10 @@ def test_a_score_does_not_look_at_the_diagonal(graph):
 def test_sets_are_those_of_what_was_fitted(graph):
     model = ODSymNMF(4).fit(graph[0])
     H = model.membership_
-    for rule in ("strength", "row", "column", "harm"):
+    for rule in ("strength", "row", "column", "loss"):
         expected = memberships.overlapping_sets(H, rule=rule, A=model.similarity_)
         found = model.overlapping_sets(rule=rule)
-        assert [s.tolist() for s in found] == [s.tolist() for s in expected]
+        assert found == expected
     strict = model.overlapping_sets(0.9)
     assert sum(map(len, strict)) < sum(map(len, model.overlapping_sets()))
 
@@ -282,3 +217,11 @@ def test_a_mix_at_its_end_takes_the_defaults_of_that_loss(l1_ratio, loss):
     assert model.settings_ == other.settings_
     assert np.array_equal(model.membership_, other.membership_)
     assert np.array_equal(od.factorize(A, 2, **mixed).H, od.factorize(A, 2, loss=loss).H)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_defaults_converge_on_the_bundled_data(loss):
+    data = od.datasets.les_miserables()
+    for r in range(2, 11):
+        assert ODSymNMF(r, loss=loss).fit(data).converged_

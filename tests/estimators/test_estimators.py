@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,13 +83,14 @@ def test_floats_are_kept(A, dtype, affinity):
 # Life as a scikit-learn estimator
 
 
-def test_clone_repr_pickle(A):
+def test_clone_repr_pickle_and_joblib(A, tmp_path):
     model = ODSymNMF(3, loss="l1", affinity="cosine", normalize="degree").fit(A)
     assert repr(model) == "ODSymNMF(affinity='cosine', loss='l1', n_clusters=3, normalize='degree')"
     assert not hasattr(clone(model), "membership_")
     assert clone(model).get_params() == model.get_params()
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.predict(A), model.predict(A))
+    joblib.dump(model, tmp_path / "model.joblib")
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
+        assert_array_equal(again.predict(A), model.predict(A))
 
 
 def test_names_of_a_data_frame_are_kept(A):
@@ -98,7 +100,7 @@ def test_names_of_a_data_frame_are_kept(A):
     H = model.fit_transform(frame)
     assert list(model.feature_names_in_) == names
     assert list(H.index) == names
-    assert list(H.columns) == ["odsymnmf0", "odsymnmf1", "odsymnmf2"]
+    assert list(H.columns) == ["cluster_0", "cluster_1", "cluster_2"]
     assert_array_equal(H, model.membership_)
     model.predict(frame.iloc[:2])
     with pytest.raises(ValueError, match="are not the fitted items in their order"):
@@ -208,9 +210,11 @@ def parameters(estimator):
 def test_docstrings_tell_of_all_parameters_and_do_not_drift():
     ours, baseline = parameters(ODSymNMF), parameters(SymNMF)
     assert set(ODSymNMF().get_params()) <= set(ours)
-    only = {"loss", "l1_ratio", "memberships"}
+    only = {"loss", "l1_ratio", "sparse_membership"}
     assert set(SymNMF().get_params()) == set(ODSymNMF().get_params()) - only
-    assert baseline == {name: text for name, text in ours.items() if name not in only | {"mix_"}}
+    assert baseline == {
+        name: text for name, text in ours.items() if name not in only | {"loss_terms_"}
+    }
     for name, default in ODSymNMF().get_params().items():
         shown = f'default="{default}"' if isinstance(default, str) else f"default={default}"
         text = "\n".join(ours[name][:2])

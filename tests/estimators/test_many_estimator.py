@@ -1,19 +1,14 @@
 """Sparse memberships in the estimator, and everything that reads them."""
 
-import itertools
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.model_selection import KFold, cross_val_score
 
-from odsymnmf import ODSymNMF, SymNMF, load, memberships
-from odsymnmf.engine.losses import Scales
-from odsymnmf.engine.losses.new_items import solve_rows
-from odsymnmf.engine.many.new_items import solve_sparse_rows
-from odsymnmf.engine.many.sweep import SparseL2
+from odsymnmf import ODSymNMF, SymNMF
+from odsymnmf.solvers.new_items import solve_new_rows
+from odsymnmf.solvers.objective import Scales
+from odsymnmf.solvers.sparse_losses import SparseL2
 
 
 def cliques(count=5, size=6):
@@ -25,59 +20,10 @@ def random_h(seed, n=14, r=5):
     return rng.random((n, r)).round(2) * (rng.random((n, r)) < 0.4)
 
 
-def random_a(seed, n=14):
-    rng = np.random.default_rng(seed)
-    A = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.4), 1)
-    return A + A.T
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6))
-def test_reading_sparse_memberships_is_reading_full_ones(seed):
-    H = random_h(seed)
-    S = sparse.csr_array(H)
-    assert np.array_equal(memberships.labels(S), memberships.labels(H))
-    assert np.array_equal(memberships.canonical_order(S), memberships.canonical_order(H))
-    np.testing.assert_allclose(memberships.strength(S).toarray(), memberships.strength(H))
-    for threshold, rule in itertools.product((0.0, 0.5, 1.0), ("strength", "row", "column")):
-        if rule == "strength" and threshold == 1.0:
-            continue  # a share of exactly one is a matter of rounding
-        ours = memberships.overlapping_sets(S, threshold, rule=rule)
-        theirs = memberships.overlapping_sets(H, threshold, rule=rule)
-        assert [s.tolist() for s in ours] == [s.tolist() for s in theirs]
-
-
-@pytest.mark.parametrize("loss", ["l2", "l1", "mixed"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_harm_and_support_are_those_of_full_memberships(loss, weighted):
-    for seed in range(20):
-        H, A = random_h(seed), random_a(seed)
-        if weighted:  # unknown pairs
-            A[[0, 1, 2, 5], [1, 0, 5, 2]] = np.nan
-        A, S = sparse.csr_array(A), sparse.csr_array(H)
-        options = {"rule": "harm", "A": A, "loss": loss}
-        ours = memberships.overlapping_sets(S, 0.05, **options)
-        theirs = memberships.overlapping_sets(H, 0.05, **options)
-        assert [s.tolist() for s in ours] == [s.tolist() for s in theirs]
-        full = memberships.overlapping_sets(S, 0.05, rule="harm", A=A.toarray(), loss=loss)
-        assert [s.tolist() for s in full] == [s.tolist() for s in ours]
-        for one, other in zip(
-            memberships.supporting_pairs(S, A, 3, 1, loss=loss),
-            memberships.supporting_pairs(H, A, 3, 1, loss=loss),
-            strict=True,
-        ):
-            np.testing.assert_allclose(one, other)
-    with pytest.raises(ValueError, match="threshold must be from 0 to 1"):
-        memberships.overlapping_sets(S, 2.0)
-    for read in (memberships.settled_labels, memberships.assign_rest):
-        with pytest.raises(ValueError, match="makes arrays of n x r"):
-            read(S, A)
-
-
 @pytest.mark.parametrize("loss", ["l2", "l1"])
 def test_the_estimator_finds_labels_and_number(loss):
     A = cliques()
-    model = ODSymNMF("auto", memberships="sparse", loss=loss)
+    model = ODSymNMF("auto", sparse_membership=True, loss=loss)
     H = model.fit_transform(A)
     assert isinstance(H, sparse.csr_array)
     assert H.shape == (30, 5)
@@ -96,11 +42,11 @@ def test_the_estimator_finds_labels_and_number(loss):
 def test_what_an_estimator_cannot_do_with_sparse_memberships():
     for model, message in [
         (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but there are no random starts"),
-        (ODSymNMF([2, 3], memberships="sparse"), "not compared for several numbers"),
-        (ODSymNMF(3, memberships="thin"), "memberships='thin' is not known"),
-        (ODSymNMF("auto", memberships="sparse", restarts=2), "columns of sparse memberships"),
-        (ODSymNMF(3, memberships="sparse", n_init=2), "n_init=2, but there are no random starts"),
-        (ODSymNMF("auto", memberships="sparse", loss="robust"), 'is for loss="l2" and loss="l1"'),
+        (ODSymNMF([2, 3], sparse_membership=True), "not compared for several numbers"),
+        (ODSymNMF(3, sparse_membership="thin"), "sparse_membership='thin' is not known"),
+        (ODSymNMF("auto", sparse_membership=True, restarts=2), "columns of sparse memberships"),
+        (ODSymNMF(3, sparse_membership=True, n_init=2), "n_init=2, but there are no random starts"),
+        (ODSymNMF("auto", sparse_membership=True, loss="robust"), 'is for loss="l2" and loss="l1"'),
         (SymNMF("auto", init="ego"), "cannot fit the diagonal"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -108,7 +54,7 @@ def test_what_an_estimator_cannot_do_with_sparse_memberships():
 
 
 def test_a_checkpoint_is_gone_on_from(tmp_path):
-    options = {"memberships": "sparse", "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    options = {"sparse_membership": True, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
     first, again = (ODSymNMF("auto", **options).fit(cliques()) for _ in range(2))
     assert (tmp_path / "c").exists()
     assert np.array_equal(first.membership_.toarray(), again.membership_.toarray())
@@ -123,7 +69,7 @@ def test_score_is_what_the_definition_says(loss):
     flips = np.triu(rng.random(A.shape) < 0.05, 1)
     A = np.where(flips | flips.T, 1 - A, A)
     np.fill_diagonal(A, 0.0)
-    model = ODSymNMF("auto", memberships="sparse", loss=loss, zero_weight=0.5)
+    model = ODSymNMF("auto", sparse_membership=True, loss=loss, zero_weight=0.5)
     model.fit(sparse.csr_array(A))
     H, scales = model.membership_, Scales(float(loss == "l1"), float(loss == "l2"))
     rows, n = A.copy(), len(A)
@@ -132,7 +78,7 @@ def test_score_is_what_the_definition_says(loss):
     for part in range(5):
         asked, told = np.arange(n) % 5 == part, np.arange(n) % 5 != part
         S = sparse.csr_array(rows[:, told])
-        X = solve_sparse_rows(S, H[told], scales, model.settings_["upper"] or np.inf, 0.5)
+        X = solve_new_rows(S, H[told], scales, model.settings_["upper"] or np.inf, 0.5)
         X, left = X.toarray(), (rows[:, asked], H[asked].toarray(), scales, 0.5)
         found += cost(left[0], X, *left[1:]).sum()
         alone += cost(left[0], 0 * X, *left[1:]).sum()
@@ -148,41 +94,23 @@ def test_cross_validation_tells_groups_from_none():
     rng = np.random.default_rng(0)
     none = np.triu(rng.random(A.shape) < A.mean(), 1).astype(float)
     for B, low, high in ((A, 0.9, 1.0), (none + none.T, -2.0, 0.5)):
-        model = ODSymNMF("auto", memberships="sparse")
+        model = ODSymNMF("auto", sparse_membership=True)
         cv = KFold(3, shuffle=True, random_state=0)
         values = cross_val_score(model, sparse.csr_array(B), cv=cv)
         assert low <= values.mean() <= high
 
 
-@pytest.mark.parametrize("loss", ["l2", "l1"])
-def test_a_saved_model_predicts_as_before(loss, tmp_path):
-    A = cliques()
-    first = sparse.csr_array(np.kron(np.eye(5), np.ones((6, 1))))
-    for init in ("auto", np.repeat(np.arange(5), 6), first):
-        model = ODSymNMF("auto", memberships="sparse", loss=loss, init=init).fit(A)
-        model.save(tmp_path / "m.odsym")
-        again = load(tmp_path / "m.odsym")
-        assert (again.membership_ != model.membership_).nnz == 0
-        assert again.settings_ == model.settings_
-        assert again.n_clusters_ == model.n_clusters_ == 5
-        found = [m.predict_membership(A[:7]) for m in (model, again)]
-        assert (found[0] != found[1]).nnz == 0
-    model = ODSymNMF(5, memberships="sparse", init=[{0, 1, 2}, {7, 8}]).fit(A)
-    with pytest.raises(ValueError, match="a list of sets, which cannot be saved"):
-        model.save(tmp_path / "other.odsym")
-
-
 def test_what_auto_stands_for_with_sparse_memberships():
     A = 4 * cliques()
-    model = ODSymNMF("auto", memberships="sparse").fit(A)
+    model = ODSymNMF("auto", sparse_membership=True).fit(A)
     wanted = {"normalize": None, "upper": 2.0, "init": "ego", "labels": "largest membership"}
     assert wanted.items() <= model.settings_.items()
-    assert not hasattr(model, "choice_")
-    assert [s.tolist() for s in model.overlapping_sets()] == np.arange(30).reshape(5, 6).tolist()
-    scaled = ODSymNMF("auto", memberships="sparse", normalize="degree").fit(A)
+    assert not hasattr(model, "n_clusters_search_")
+    assert model.overlapping_sets() == np.arange(30).reshape(5, 6).tolist()
+    scaled = ODSymNMF("auto", sparse_membership=True, normalize="degree").fit(A)
     assert scaled.settings_["normalize"] == "degree"
     assert np.array_equal(scaled.labels_, model.labels_)
-    jobs = [ODSymNMF("auto", memberships="sparse", n_jobs=j).fit(A) for j in (1, 2)]
+    jobs = [ODSymNMF("auto", sparse_membership=True, n_jobs=j).fit(A) for j in (1, 2)]
     assert np.array_equal(*(m.membership_.toarray() for m in jobs))
     assert np.array_equal(jobs[0].labels_, model.labels_)
 
@@ -199,8 +127,8 @@ def test_new_items_are_solved_as_with_full_memberships(scales, zero_weight):
         S[0, 3] = np.nan
         S = sparse.csr_array(S)
         with mock.patch.dict(SparseL2.__init__.__kwdefaults__, share=0.0):
-            ours = solve_sparse_rows(S, sparse.csr_array(H), scales, 0.9, zero_weight).toarray()
-        theirs = solve_rows(S, H, scales, 0.9, zero_weight)
+            ours = solve_new_rows(S, sparse.csr_array(H), scales, 0.9, zero_weight).toarray()
+        theirs = solve_new_rows(S, H, scales, 0.9, zero_weight)
         costs = [cost(S.toarray(), X, H, scales, zero_weight) for X in (ours, theirs)]
         if scales.l1:  # coordinate descent ends where no entry improves: not always the minimum
             assert (costs[0] <= 1.1 * costs[1] + 1e-9).all()

@@ -8,8 +8,8 @@ from scipy.optimize import linprog, lsq_linear
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, SymNMF
-from odsymnmf.engine.losses import Scales
-from odsymnmf.engine.losses.new_items import solve_rows
+from odsymnmf.solvers.new_items import solve_new_rows
+from odsymnmf.solvers.objective import Scales
 
 SCALES = {"l2": Scales(0.0, 1.0), "l1": Scales(1.0, 0.0)}
 
@@ -34,7 +34,7 @@ def planted(seed=0, noise=0.08):
 @pytest.mark.parametrize("seed", range(3))
 def test_l2_rows_are_optimal(upper, seed):
     S, H = problem(seed)
-    X = solve_rows(S, H, SCALES["l2"], upper)
+    X = solve_new_rows(S, H, SCALES["l2"], upper)
     best = [lsq_linear(H, s, (0, upper), method="bvls", tol=1e-14).x for s in S]
     assert_allclose(X, best, atol=1e-9)
     assert X.max() > 0.5  # the bound is felt
@@ -43,7 +43,7 @@ def test_l2_rows_are_optimal(upper, seed):
 def test_l2_rows_are_optimal_where_columns_are_nearly_the_same():
     S, H = problem(0)
     H[:, 1] = H[:, 0] + 0.03 * H[:, 1]
-    X = solve_rows(S, H, SCALES["l2"], np.inf)
+    X = solve_new_rows(S, H, SCALES["l2"], np.inf)
     best = [lsq_linear(H, s, (0, np.inf), method="bvls", tol=1e-15).x for s in S]
     assert_allclose(X, best, rtol=1e-6, atol=1e-6)
 
@@ -61,7 +61,7 @@ def least_absolute_deviations(s, H, upper):
 def test_l1_rows_cannot_be_improved_entry_by_entry(upper):
     S, H = problem(1)
     bound = np.inf if upper is None else upper
-    X = solve_rows(S, H, SCALES["l1"], bound)
+    X = solve_new_rows(S, H, SCALES["l1"], bound)
     values = np.abs(S - X @ H.T).sum(axis=1)
     for l in range(4):
         # A piecewise linear function has its minimum at a breakpoint or at a bound.
@@ -81,15 +81,15 @@ def test_nan_leaves_a_pair_out(loss):
     S, H = problem(2)
     rng = np.random.RandomState(0)
     S[:20][rng.uniform(size=(20, 25)) < 0.3] = np.nan
-    X = solve_rows(S, H, SCALES[loss], np.inf)
+    X = solve_new_rows(S, H, SCALES[loss], np.inf)
     for p in range(len(S)):
         known = ~np.isnan(S[p])
         assert_allclose(
-            X[[p]], solve_rows(S[[p]][:, known], H[known], SCALES[loss], np.inf), atol=1e-10
+            X[[p]], solve_new_rows(S[[p]][:, known], H[known], SCALES[loss], np.inf), atol=1e-10
         )
-    assert_allclose(solve_rows(sparse.csr_array(S), H, SCALES[loss], np.inf), X, atol=1e-10)
+    assert_allclose(solve_new_rows(sparse.csr_array(S), H, SCALES[loss], np.inf), X, atol=1e-10)
     assert (
-        np.abs(X - solve_rows(np.nan_to_num(S), H, SCALES[loss], np.inf)).max(axis=1)[:20] > 0
+        np.abs(X - solve_new_rows(np.nan_to_num(S), H, SCALES[loss], np.inf)).max(axis=1)[:20] > 0
     ).any()
 
 
@@ -126,7 +126,7 @@ def test_blocks_change_nothing(monkeypatch):
     A = planted()
     model = ODSymNMF(3, affinity="rbf", loss="l1").fit(A)
     whole = model.predict_membership(A)
-    monkeypatch.setattr("odsymnmf.problem.blocking.BLOCK_ENTRIES", 5 * 33)
+    monkeypatch.setattr("odsymnmf.similarity.base.BLOCK_ENTRIES", 5 * 33)
     assert_allclose(model.predict_membership(A), whole, atol=1e-12)
 
 
@@ -140,7 +140,7 @@ def test_items_alike_to_nothing_are_unassigned():
 def test_clusters_without_items_and_items_without_clusters(loss):
     H = np.zeros((5, 3))
     H[:2, 0] = 1
-    X = solve_rows(np.ones((2, 5)), H, SCALES[loss], np.inf)
+    X = solve_new_rows(np.ones((2, 5)), H, SCALES[loss], np.inf)
     assert_allclose(X, [[1, 0, 0], [1, 0, 0]])
 
 

@@ -20,11 +20,11 @@ def G():
 def test_the_same_graph_as_of_networkx():
     weighted = nx.les_miserables_graph()
     G = ig.Graph.from_networkx(weighted)
-    theirs, ours = inputs.similarities(weighted), inputs.similarities(G)
+    theirs, ours = inputs.to_similarity_matrix(weighted), inputs.to_similarity_matrix(G)
     assert_array_equal(theirs.matrix.toarray(), ours.matrix.toarray())
     assert ours.names == theirs.names
     G.vs["name"] = [name.upper() for name in theirs.names]
-    assert inputs.similarities(G).names == G.vs["name"]
+    assert inputs.to_similarity_matrix(G).names == G.vs["name"]
 
 
 def test_there_and_back(G, tmp_path):
@@ -54,15 +54,20 @@ def test_parallel_edges_and_weights():
     G = ig.Graph(
         [(0, 1), (0, 1), (1, 2)], edge_attrs={"weight": [2, 3, np.nan], "years": [1, 1, 7]}
     )
-    assert inputs.similarities(G).matrix[0, 1] == 5
-    assert np.isnan(inputs.similarities(G).matrix[2, 1])
-    assert inputs.similarities(G, weight="years").matrix[2, 1] == 7
+    assert inputs.to_similarity_matrix(G).matrix[0, 1] == 5
+    assert np.isnan(inputs.to_similarity_matrix(G).matrix[2, 1])
+    assert inputs.to_similarity_matrix(G, edge_weight="years").matrix[2, 1] == 7
+    del G.es["weight"]
+    with pytest.warns(UserWarning, match="'years' are not used"):
+        assert inputs.to_similarity_matrix(G).matrix.max() == 2
+    with pytest.raises(ValueError, match="'miles', but no edge has"):
+        ODSymNMF(2).fit(G, edge_weight="miles")
 
 
 def test_directed_and_bipartite_graphs_are_refused_with_a_remedy():
     with pytest.raises(ValueError, match="get_adjacency_sparse"):
         od.factorize(ig.Graph([(0, 1), (1, 2)], directed=True), 2)
     both = ig.Graph([(0, 1), (1, 0)], directed=True)
-    assert inputs.similarities(both).matrix.toarray().tolist() == [[0, 1], [1, 0]]
+    assert inputs.to_similarity_matrix(both).matrix.toarray().tolist() == [[0, 1], [1, 0]]
     with pytest.raises(ValueError, match="bipartite_projection"):
         od.factorize(ig.Graph.Full_Bipartite(2, 3), 2)

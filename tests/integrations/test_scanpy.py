@@ -59,8 +59,8 @@ def test_other_neighbours(cells):
     one = od.scanpy.cluster(adata, 3, neighbors_key="few", copy=True)
     two = od.scanpy.cluster(adata, 3, obsp="few_connectivities", copy=True)
     assert_array_equal(one.obsm["odsymnmf"], two.obsm["odsymnmf"])
-    assert inputs.similarities(adata, obsp="few_connectivities").matrix.nnz < (
-        inputs.similarities(adata).matrix.nnz
+    assert inputs.to_similarity_matrix(adata, obsp="few_connectivities").matrix.nnz < (
+        inputs.to_similarity_matrix(adata).matrix.nnz
     )
 
 
@@ -95,5 +95,9 @@ def test_what_is_missing_is_said(cells):
         od.scanpy.cluster(cells, 2, affinity="cosine")
     with pytest.raises(ValueError, match=r"obsm\['X_pca'\]"):
         ODSymNMF(2, affinity="cosine").fit(cells)
+    with pytest.raises(TypeError, match=r"no option 'n_iterations'; .*ODSymNMF: .*l1_ratio"):
+        od.scanpy.cluster(cells, 2, n_iterations=1)
+    with pytest.raises(ValueError, match=r"resolution=1 decides the number of clusters"):
+        od.scanpy.cluster(cells, 2, resolution=1)
     with pytest.raises(ValueError, match="must be AnnData"):
         od.scanpy.cluster(np.ones((2, 2)), 2)

@@ -1,7 +1,9 @@
-"""One small graph, written in every format and in every way that its readers must understand."""
+"""One small graph, written in every format and in many ways."""
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 from pathlib import Path
 
@@ -36,36 +38,29 @@ def graph(kind=networkx.Graph):
     return G
 
 
-def packed(data):
-    # Without the time: the workers of a test run must agree on their tests.
-    return gzip.compress(data, mtime=0)
+def lines(write, kind=networkx.Graph):
+    return "\n".join(write(graph(kind))).encode()
 
 
 def parquet(**columns):
     return saved(lambda f: pandas.DataFrame(columns).to_parquet(f, index=False))
 
 
-def columns(edges):
+def columns(edges, kind=list):
     source, target, weight = (list(part) for part in zip(*edges, strict=True))
-    return {"source": source, "target": target, "weight": weight}
-
-
-def gexf(kind=networkx.Graph):
-    # Without the date of today.
-    text = "\n".join(networkx.generate_gexf(graph(kind)))
-    return re.sub('lastmodifieddate="[^"]*"', "", text)
+    return {"source": kind(source), "target": kind(target), "weight": weight}
 
 
 HEADER = ("source", "target", "weight")
 BOTH_WAYS = [*EDGES, *((b, a, w) for a, b, w in EDGES)]
 NAMED = [("", *NAMES), *((name, *row) for name, row in zip(NAMES, A.tolist(), strict=True))]
-CLUTO_ROWS = [[x for j in np.flatnonzero(row) for x in (j + 1, row[j])] for row in A]
-MTX = "%%MatrixMarket matrix {}\n% a comment\n"
-
-PAJEK = b"% a comment\n*Network x\n*Vertices 5\n" + b"".join(
-    f'{k + 1} "{name}" 0.1 0.2 ic Red\n'.encode() for k, name in enumerate(NAMES)
+PAJEK = "% a comment\n*Network x\n*Vertices 5\n" + "".join(
+    f'{k} "{name}" 0.1 0.2 ic Red\n' for k, name in enumerate(NAMES, 1)
 )
-PAJEK += b"*Arcs\n1 2 2\n2 1 2\n\n*Edges\n1 3 0.5 c Blue\n2 4 -1\n5 4 3.25\n"
+# As Gephi writes it.
+GEXF = re.sub(
+    rb'xmlns="[^"]*"', b'xmlns="http://www.gexf.net/1.3"', lines(networkx.generate_gexf), count=1
+)
 
 # Name of the file -> its bytes. Names in the file:
 WITH_NAMES = {
@@ -79,36 +74,41 @@ WITH_NAMES = {
     "wide.txt": joined([HEADER, *EDGES], "   ", end=" \n"),
     "loose.csv": joined(EDGES, " , "),
     "both_ways.csv": joined(BOTH_WAYS),
-    "comments.csv": b"# a\n\n% b\n" + joined(EDGES[:2]) + b"\n# c, d\n" + joined(EDGES[2:]),
+    "comments.csv": b"# a\n\n% b\n" + joined(EDGES[:2]) + b"\n # c, d\n" + joined(EDGES[2:]),
     "no_newline.edges": joined(EDGES).rstrip(),
     "quoted.csv": joined((f'"{a}"', f'"{b}"', w) for a, b, w in EDGES),
     "quoted.txt": joined(((f'"{a}"', f'"{b}"', w) for a, b, w in EDGES), " "),
-    "packed.csv.gz": packed(joined(EDGES)),
+    "packed.csv.gz": gzip.compress(joined(EDGES), mtime=0),
+    "packed.csv.bz2": bz2.compress(joined(EDGES)),
+    "packed.csv.xz": lzma.compress(joined(EDGES)),
     "table.csv": joined(NAMED),
     "table.tsv": joined([("name", *NAMES), *NAMED[1:]], "\t"),
     "table_of_r.txt": joined([NAMES, *NAMED[1:]], " "),
     "only_header.csv": joined([NAMES, *A.tolist()]),
     "only_rows.csv": joined(NAMED[1:]),
-    "packed_table.csv.gz": packed(joined(NAMED)),
-    "graph.graphml": "\n".join(networkx.generate_graphml(graph())).encode(),
-    "graph.gml": "\n".join(networkx.generate_gml(graph())).encode(),
-    "several.gml": "\n".join(networkx.generate_gml(graph(networkx.MultiGraph))).encode(),
-    "data.edgelist": "\n".join(networkx.generate_edgelist(graph())).encode(),
-    "data.txt": b"# x\n" + "\n".join(networkx.generate_edgelist(graph())).encode(),
-    "more_data.txt": joined(((a, b, {"weight": w, "a": [1, "}"]}) for a, b, w in EDGES), " "),
-    "graph.gexf": gexf().encode(),
-    "several.gexf": gexf(networkx.MultiGraph).encode(),
-    "graph.net": b"".join(
-        line.encode() + b"\n" for line in networkx.generate_pajek(networkx.MultiGraph(graph()))
-    ),
-    "by_hand.net": PAJEK,
+    "graph.graphml": lines(networkx.generate_graphml),
+    "graph.gml": lines(networkx.generate_gml),
+    "several.gml": lines(networkx.generate_gml, networkx.MultiGraph),
+    "packed.gml.gz": gzip.compress(lines(networkx.generate_gml), mtime=0),
+    "windows.gml": b"\xef\xbb\xbf" + lines(networkx.generate_gml).replace(b"\n", b"\r\n"),
+    "data.edgelist": lines(networkx.generate_edgelist),
+    "data.txt": b"# x\n" + lines(networkx.generate_edgelist),
+    "data.csv": joined((a, b, {"weight": w, "a": [1, "}"]}) for a, b, w in EDGES),
+    "graph.gexf": lines(networkx.generate_gexf),
+    "gephi.gexf": GEXF,
+    "graph.net": lines(networkx.generate_pajek, networkx.MultiGraph),
+    "empty_arcs.net": f"{PAJEK}*Arcs\n*Edges\n1 2 2\n1 3 .5\n2 4 -1\n4 5 3.25\n".encode(),
+    "both.net": f"{PAJEK}*Arcs\n1 2 2\n2 1 2\n\n*Edges\n1 3 .5 c Blue\n2 4 -1\n5 4 3.25\n".encode(),
     "graph.parquet": parquet(**columns(EDGES)),
-    "categories.parquet": parquet(
-        **{k: pandas.Categorical(v) if k != "weight" else v for k, v in columns(EDGES).items()}
-    ),
+    "categories.parquet": parquet(**columns(EDGES, pandas.Categorical)),
     "both_ways.parquet": parquet(**columns(BOTH_WAYS), date=["x"] * 8),
-    "packed.gml.gz": packed("\n".join(networkx.generate_gml(graph())).encode()),
 }
+# Every row from its last entry to its first.
+UNSORTED = sparse.csr_array(A)
+UNSORTED.data, UNSORTED.indices = (
+    np.concatenate([part[::-1] for part in np.split(array, UNSORTED.indptr[1:-1])])
+    for array in (UNSORTED.data, UNSORTED.indices)
+)
 # No names in the file:
 WITHOUT_NAMES = {
     "ids.txt": joined(((NAMES.index(a), NAMES.index(b), w) for a, b, w in EDGES), " "),
@@ -117,51 +117,37 @@ WITHOUT_NAMES = {
     "table.txt": joined(A.tolist(), "  "),
     "symmetric.mtx": saved(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="symmetric")),
     "general.mtx": saved(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="general")),
-    "array.mtx": saved(lambda f: mmwrite(f, A, symmetry="general")),
-    "half_array.mtx": saved(lambda f: mmwrite(f, A, symmetry="symmetric")),
-    "packed.mtx.gz": packed(saved(lambda f: mmwrite(f, sparse.coo_array(A)))),
+    "array.mtx": saved(lambda f: mmwrite(f, A, symmetry="symmetric")),
+    "packed.mtx.gz": gzip.compress(saved(lambda f: mmwrite(f, sparse.coo_array(A))), mtime=0),
     "array.npy": saved(lambda f: np.save(f, A)),
     "fortran.npy": saved(lambda f: np.save(f, np.asfortranarray(A))),
+    "packed.npy.gz": gzip.compress(saved(lambda f: np.save(f, A)), mtime=0),
     **{
         f"{kind}.npz": saved(
             lambda f, kind=kind: sparse.save_npz(f, sparse.coo_array(A).asformat(kind))
         )
         for kind in ("csr", "csc", "coo", "bsr", "dia")
     },
+    "unsorted.npz": saved(lambda f: sparse.save_npz(f, UNSORTED)),
     "old.npz": saved(lambda f: sparse.save_npz(f, sparse.csr_matrix(A), compressed=False)),
-    "sparse.mat": joined([(5, 5, 8), *CLUTO_ROWS], " "),
-    "full.mat": joined([(5, 5), *A.tolist()], " "),
 }
-# Without weights: an adjacency list has none.
+# Adjacency lists have no weights.
 ADJACENCY = {
-    "plain.adjlist": "\n".join(networkx.generate_adjlist(graph())).encode(),
+    "plain.adjlist": lines(networkx.generate_adjlist),
     "both_ways.adjlist": b"# x\nann bob cid\nbob ann dora\ncid ann\ndora bob eve\n\neve dora",
-    "commas.adjlist": b'ann, bob,cid\nbob,dora\n"dora",eve\n',
-    "packed.adjlist.gz": packed(b"ann\nann\tbob\tcid\nbob\tdora\ndora\teve\n"),
+    "commas.adjlist": b"ann, bob,cid\nbob,dora\ndora,eve,\n",
+    "packed.adjlist.gz": gzip.compress(b"ann\nann\tbob\tcid\nbob\tdora\ndora\teve\n", mtime=0),
 }
-FORMAT_OF_ENDING = {
-    ".edgelist": "edges",
-    ".adjlist": "adjlist",
-    ".gexf": "gexf",
-    ".net": "pajek",
-    ".parquet": "parquet",
-    ".edges": "edges",
-    ".mtx": "mtx",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".graphml": "graphml",
-    ".gml": "gml",
-    ".mat": "cluto",
-}
+FORMAT_OF_ENDING = {"net": "pajek", "edgelist": "edges", "csv": "", "tsv": "", "txt": ""}
 
 
 def format_of(name):
-    """Return the format that the reader should recognise."""
-    ending = Path(name.removesuffix(".gz")).suffix
+    """Return the format that is to be recognized."""
+    ending = Path(re.sub(r"\.(gz|bz2|xz)$", "", name)).suffix[1:]
     text = "table" if "table" in name or name.startswith("only") else "edges"
-    return FORMAT_OF_ENDING.get(ending, text)
+    return FORMAT_OF_ENDING.get(ending, ending) or text
 
 
-def values(items):
-    matrix = items.matrix
+def values(data):
+    matrix = data.matrix
     return (matrix.toarray() if sparse.issparse(matrix) else matrix).tolist()

@@ -1,17 +1,31 @@
 """The same graph, written in every format, reads to the same matrix and names."""
 
+import networkx
 import numpy as np
 import pytest
-from io_files import ADJACENCY, NAMES, WITH_NAMES, WITHOUT_NAMES, A, format_of
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from io_files import (
+    ADJACENCY,
+    EDGES,
+    NAMES,
+    PAJEK,
+    WITH_NAMES,
+    WITHOUT_NAMES,
+    A,
+    format_of,
+    graph,
+    joined,
+    saved,
+    values,
+)
 from scipy import sparse
+from scipy.io import mmwrite
 
 from odsymnmf import io
 
 NUMBERS = ["0", "1", "2", "3", "4"]
-
-
-def dense(matrix):
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 @pytest.mark.parametrize("forced", [False, True])
@@ -20,29 +34,120 @@ def dense(matrix):
     [(name, data, NAMES) for name, data in WITH_NAMES.items()]
     + [(name, data, NUMBERS) for name, data in WITHOUT_NAMES.items()],
 )
-def test_every_format(tmp_path, name, data, names, forced):
-    path = tmp_path / name
-    path.write_bytes(data)
-    items = io.read(path, format=format_of(name) if forced else None)
-    assert items.format == format_of(name)
-    assert items.names == names
-    assert isinstance(items.matrix, np.ndarray | sparse.csr_array)
-    np.testing.assert_array_equal(dense(items.matrix), A)
+def test_every_format(read, name, data, names, forced):
+    found = read(data, name, format=format_of(name) if forced else None)
+    assert (found.format, found.names) == (format_of(name), names)
+    assert isinstance(found.matrix, np.ndarray | sparse.csr_array)
+    np.testing.assert_array_equal(values(found), A)
 
 
 @pytest.mark.parametrize("name", ADJACENCY)
-def test_adjacency_lists(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(ADJACENCY[name])
-    items = io.read(path)
-    assert (items.format, sorted(items.names)) == ("adjlist", NAMES)
-    assert items.notes == ["no weights found: every edge has weight 1"]
-    order = [items.names.index(node) for node in NAMES]
-    np.testing.assert_array_equal(dense(items.matrix)[np.ix_(order, order)], A != 0)
-    assert io.read(path, format="adjlist").names == items.names
+def test_adjacency_lists(read, name):
+    found = read(ADJACENCY[name], name)
+    assert (found.format, sorted(found.names)) == ("adjlist", NAMES)
+    assert found.messages == ["no weights found: every edge has weight 1"]
+    order = [found.names.index(node) for node in NAMES]
+    np.testing.assert_array_equal(np.array(values(found))[np.ix_(order, order)], A != 0)
 
 
-def test_pajek_lines_may_be_blank_in_any_way(tmp_path):
-    path = tmp_path / "a.net"
-    path.write_text("*Vertices 2\n\u2003\n*Edges\n\u00a0\n1 2\n", encoding="utf-8")
-    assert io.read(path).matrix.toarray().tolist() == [[0, 1], [1, 0]]
+@pytest.mark.parametrize(
+    "name", ["general.mtx", "csr.npz", "array.npy", "graph.graphml", "graph.gml", "both.net"]
+)
+def test_content_decides_before_the_name(read, name):
+    data = (WITH_NAMES | WITHOUT_NAMES)[name]
+    assert values(read(data, "misnamed.txt")) == A.tolist()
+
+
+SQUARE = st.integers(1, 6).flatmap(
+    lambda n: arrays(np.float64, (n, n), elements=st.floats(-1e300, 1e300))
+)
+
+
+@given(SQUARE)
+@pytest.mark.parametrize("ending", ["npy", "npz", "csv", "mtx"])
+def test_round_trip(tmp_path_factory, ending, square):
+    square = np.triu(square, 1)
+    square += square.T
+    rows = [[repr(x) for x in row] for row in square.tolist()]
+    names = [f"item {k}" for k in range(len(square))]
+    table = [("", *names), *((name, *row) for name, row in zip(names, rows, strict=True))]
+    data = {
+        "npy": lambda: saved(lambda f: np.save(f, square)),
+        "npz": lambda: saved(lambda f: sparse.save_npz(f, sparse.csr_array(square))),
+        "csv": lambda: joined(table),
+        "mtx": lambda: saved(lambda f: mmwrite(f, sparse.coo_array(square), precision=17)),
+    }[ending]()
+    path = tmp_path_factory.mktemp("trip") / f"a.{ending}"
+    path.write_bytes(data)
+    found = io.read(path)
+    # pandas before 3.1 may be off by one in the last digit.
+    np.testing.assert_allclose(values(found), square, rtol=1e-15 if ending == "csv" else 0)
+    assert found.names == (names if ending == "csv" else [str(k) for k in range(len(rows))])
+
+
+def test_types_of_numbers(read):
+    for dtype in (bool, np.int16, np.float16, np.float32, ">f8"):
+        data = saved(lambda f, dtype=dtype: np.save(f, abs(A).astype(dtype)))
+        matrix = read(data, "a.npy").matrix
+        narrow = np.dtype(dtype) in (np.float16, np.float32)
+        assert matrix.dtype == (np.float32 if narrow else np.float64)
+        np.testing.assert_array_equal(matrix, abs(A).astype(dtype))
+
+
+# --- nodes and edges of graph files ----------------------------------------------------------
+
+
+def test_labels_and_classes_of_nodes(read):
+    G = networkx.Graph()
+    for node, name, group in (("n0", "Ann", "x"), ("n1", "Bob", "y"), ("n2", "Cid", "x")):
+        G.add_node(node, name=name, group=group)
+    G.add_edges_from([("n0", "n1", {"value": 2}), ("n1", "n2", {"value": 1})])
+    found = read("\n".join(networkx.generate_graphml(G)), "a.graphml")
+    assert (found.names, found.target) == (["Ann", "Bob", "Cid"], ["x", "y", "x"])
+    assert values(found) == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    G.nodes["n1"]["name"] = "Ann"
+    assert read("\n".join(networkx.generate_graphml(G)), "a.graphml").names == ["n0", "n1", "n2"]
+
+
+def test_an_edge_attribute_by_name(read):
+    G = networkx.Graph([("a", "b", {"weight": 1, "strength": 5})])
+    text = "\n".join(networkx.generate_graphml(G))
+    assert values(read(text, "a.graphml", weight_column="strength")) == [[0, 5], [5, 0]]
+    with pytest.raises(io.InputError, match="no edge has an attribute 'x'"):
+        read(text, "a.graphml", weight_column="x")
+
+
+def test_gml_with_utf8_and_without_or_with_repeated_labels(read):
+    nodes = 'node [ id 0 label "é&amp;" ] node [ id 1 label "b" ]'
+    edges = "edge [ source 0 target 1 ] edge [ source 1 target 0 ]"
+    found = read(f"graph [ {nodes} {edges} ]", "a.gml")
+    assert (found.names, values(found)) == (["é&", "b"], [[0, 2], [2, 0]])
+    for labels in (("", ""), ('label "x"', 'label "x"')):
+        nodes = " ".join(f"node [ id {k + 7} {label} ]" for k, label in enumerate(labels))
+        found = read(f"graph [ {nodes} edge [ source 7 target 8 ] ]", "a.gml")
+        assert found.names == ["7", "8"]
+
+
+def test_edges_without_weight(read):
+    G = networkx.Graph([("a", "b"), ("b", "c", {"weight": 2})])
+    with pytest.raises(io.InputError, match="the weight of 'a' to 'b' is None; give every"):
+        read("\n".join(networkx.generate_graphml(G)), "a.graphml")
+    found = read("\n".join(networkx.generate_gexf(G)), "a.gexf")  # GEXF: weights are 1 by default
+    assert values(found) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
+
+
+def test_pajek_vertices_without_labels_and_lists_of_links(read):
+    found = read("*Vertices 3\n2 two\n*Edges\n1 2\n2 3 5\n", "a.net")
+    assert (found.names, values(found)) == (["1", "two", "3"], [[0, 1, 0], [1, 0, 5], [0, 5, 0]])
+    for section in ("*Edgeslist", "*arcslist"):
+        with pytest.raises(io.InputError, match=rf"\{section} is not supported: write its links"):
+            read(f"{PAJEK}{section}\n1 2 3\n", "a.net")
+    with pytest.raises(io.InputError, match="labels are repeated"):
+        read('*Vertices 2\n1 "a"\n2 "a"\n*Edges\n1 2\n', "a.net")
+
+
+def test_a_directed_graph_with_equal_weights_in_both_directions(read):
+    both = graph(networkx.DiGraph)
+    both.add_weighted_edges_from((b, a, w) for a, b, w in EDGES)
+    text = "\n".join(networkx.generate_graphml(both))
+    np.testing.assert_array_equal(values(read(text, "a.graphml")), A)

@@ -1,12 +1,70 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import odsymnmf as od
+from odsymnmf.report import page
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+
+
+@pytest.fixture(scope="session")
+def make():
+    def make(A, H, names=None, history=(9.0, 4.0, 1.0), title="A run", facts=None, **more):
+        return page(A, H, history, names=names, title=title, facts=facts or {}, **more)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def les_miserables():
+    data = od.datasets.les_miserables()
+    f = od.factorize(data, 6, tol=0.05)
+    return data.matrix, f.H, data.names, f.history
+
+
+@pytest.fixture
+def two_cliques():
+    """Two groups that share item 0."""
+    H = np.zeros((6, 2))
+    H[:3, 0] = np.linspace(1, 0.6, 3)
+    H[3:, 1] = np.linspace(0.9, 0.5, 3)
+    H[0, 1] = 0.55
+    return H @ H.T, H
+
+
+@pytest.fixture(scope="session")
+def hostile_names():
+    return [
+        "<script>alert(1)</script>",
+        "</script><script>alert(2)</script>",
+        "<img src=x onerror=alert(3)>",
+        "\"quoted\" & 'single'",
+        "<!--<script>",
+        "שלום עולם",
+        "\u202egnp.exe",
+        "🦊🐻 family 👩‍👩‍👧",
+        "x" * 5000,
+        "",
+        "   ",
+        "tab\there\nline\x00nul\x1b[31m",
+        "lone \ud800 surrogate",
+        "</title></svg><b>bold</b>",
+        "${title} $policy %s {0}",
+        "\u2028line separator",
+    ]
+
+
+@pytest.fixture(scope="session")
+def hostile_page(make, hostile_names):
+    n, bad = len(hostile_names), hostile_names[1]
+    H = np.kron(np.eye(2), np.linspace(1, 0.5, n // 2)[:, None])
+    return make(H @ H.T, H, hostile_names, title=bad, facts={bad: bad, "path": "x" * 5000})
 
 
 @pytest.fixture(scope="session")
@@ -23,32 +81,24 @@ def browser():
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    """Open a page from a file; afterwards, nothing was logged and nothing but the file loaded."""
+    """Open a page from a file; afterwards, nothing was logged and only the file was loaded."""
     contexts, noise = [], []
 
-    def visit(html, *, width=1280, height=800, scheme="light", name="report.html"):
-        path = tmp_path / name
+    def visit(html, *, width=1280, scheme="light"):
+        path = tmp_path / "report.html"
         path.write_text(html, encoding="utf-8")
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
-        )
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: noise.append(message.text))
         page.on("pageerror", lambda error: noise.append(str(error)))
         page.on("dialog", lambda dialog: (noise.append("dialog"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: (
-                noise.append(request.url)
-                if request.url != path.as_uri() and not request.url.startswith("data:")
-                else None
-            ),
-        )
+        page.on("request", lambda request: noise.append(request.url))
         page.goto(path.as_uri())
+        noise.remove(path.as_uri())
         return page
 
     yield visit
     for context in contexts:
         context.close()
-    assert noise == []
+    assert [line for line in noise if not line.startswith("data:")] == []

@@ -1,8 +1,7 @@
-"""How many clusters there are, and how far to trust that."""
+"""Choose the number of clusters, and see the evidence for it."""
 
-from odsymnmf.choose.graphs import bethe_hessian, description_length
+from odsymnmf.choose.criteria import agreement, description_length
 from odsymnmf.choose.result import NumberOfClusters
 from odsymnmf.choose.search import n_clusters
-from odsymnmf.choose.stability import agreement
 
-__all__ = ["NumberOfClusters", "agreement", "bethe_hessian", "description_length", "n_clusters"]
+__all__ = ["NumberOfClusters", "agreement", "description_length", "n_clusters"]

@@ -1,108 +1,64 @@
-"""The answer to "how many": a number, a reason, and the table behind both."""
+"""The result of a search for the number of clusters."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
+from odsymnmf.utils import Array
 
-from odsymnmf.arrays import Array
-from odsymnmf.result import Factorization
-
-# Column of the table -> what it is called.
-COLUMNS = {
+# Columns of the table, as they are printed.
+HEADERS = {
+    "resolution": "resolution",
     "n_clusters": "clusters",
-    "description_length": "description length",
-    "held_out_error": "held-out error",
-    "standard_error": "+-",
+    "modularity": "modularity",
     "stability": "stability",
-    "starts": "between starts",
+    "description_length": "description length",
     "explained": "explained",
-    "seconds": "seconds",
-}
-MEASURES = {
-    "description_length": "description length of the graph, in nats: smaller is better",
-    "held_out_error": "error on held-out pairs, relative to none explained: smaller is better",
-    "stability": "agreement of clusters with 30 % of the items left out: larger is better",
 }
 
 
 @dataclass(frozen=True)
 class NumberOfClusters:
-    """How many clusters there are, and why.
+    """A recommended number of clusters, the evidence for it, and the alternatives.
 
     Attributes
     ----------
     n_clusters : int
         The recommended number.
+    evidence : {"clear", "weak", "none"}
+        "clear": clusters that are found again in every run. "weak": clusters that depend on the
+        run; other numbers may be as good. "none": no clusters beyond those of a random graph with
+        the same degrees; ``n_clusters`` is 1, unless candidates or a resolution were given.
     reason : str
         Why, in a sentence or two.
-    measure : {"description_length", "held_out_error", "stability"}
-        The criterion: a column of the table.
+    row : int or None
+        The row of the table that was chosen; None if no partition was.
     table : dict of str to ndarray
-        One row per candidate, in ascending order: "n_clusters"; "description_length" (graphs),
-        "held_out_error" and its "standard_error"; "stability", the mean `agreement` of the clusters
-        when items are left out; "starts", the same with a fit from a random start; "explained",
-        the share 1 - f(H) / f(0) of the similarities; "seconds". NaN is what was not measured.
-        It is what ``pandas.DataFrame`` takes.
-    fits : dict of int to Factorization
-        The short fit of every candidate.
-    bethe_hessian : int or None
-        For graphs: the number of negative eigenvalues of the Bethe-Hessian, an estimate of the
-        number of groups.
+        One row per partition, from coarse to fine. "n_clusters"; "stability", from 0 to 1; for
+        graphs "resolution", "modularity" (at resolution 1) and "description_length" (in nats), for
+        other input "explained", the fraction 1 - f(H) / f(0) of the similarities. It can be passed
+        to ``pandas.DataFrame``.
+    partitions : list of ndarray of shape (n,)
+        The labels of every row of the table; -1 for items that were left out. Those of graphs with
+        more than 3,000 items were found on a coarse graph, and fits improve them.
     """
 
     n_clusters: int
+    evidence: str
     reason: str
-    measure: str
+    row: int | None
     table: dict[str, Array]
-    fits: dict[int, Factorization] = field(repr=False)
-    bethe_hessian: int | None = None
-
-    @property
-    def candidates(self) -> Array:
-        """The numbers of clusters that were tried."""
-        return self.table["n_clusters"]
-
-    @property
-    def values(self) -> Array:
-        """The values of `measure`, for every candidate."""
-        return self.table[self.measure]
+    partitions: list[Array] = field(repr=False)
 
     def __str__(self) -> str:
-        shown = {c: v for c, v in self.table.items() if np.isfinite(v).any()}
-        rows = [[COLUMNS[name] for name in shown]]
-        for row in zip(*shown.values(), strict=True):
-            rows.append(["-" if not np.isfinite(x) else f"{x:.6g}" for x in row])
+        rows = [[HEADERS[name] for name in self.table]]
+        for row in zip(*self.table.values(), strict=True):
+            rows.append([f"{x:.6g}" for x in row])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ("  ".join(c.rjust(w) for c, w in zip(r, widths, strict=True)) for r in rows)
         return "\n".join([*lines, f"{self.n_clusters} clusters: {self.reason}"])
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the values of `measure` and the number that was chosen.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        if ax is None:
-            try:
-                from matplotlib import pyplot as plt
-            except ImportError as error:
-                raise ImportError('plot needs matplotlib: pip install "odsymnmf[plots]"') from error
-            ax = plt.subplots(layout="constrained")[1]
-        known = np.isfinite(self.values)
-        r, values = self.candidates[known], self.values[known]
-        spread = self.table["standard_error"][known]
-        if self.measure == "held_out_error":
-            ax.errorbar(r, values, yerr=spread, marker="o", capsize=2)
-        else:
-            ax.plot(r, values, marker="o")
-        ax.axvline(self.n_clusters, color="0.6", linestyle="--", zorder=0)
-        ax.set(xlabel="number of clusters", ylabel=MEASURES[self.measure].partition(":")[0])
-        ax.set_title(f"{self.n_clusters} clusters recommended")
-        return ax
+    @property
+    def resolution(self) -> float | None:
+        """For graphs: the resolution of modularity that gives ``n_clusters``."""
+        if self.row is None or "resolution" not in self.table:
+            return None
+        return float(self.table["resolution"][self.row])

@@ -1,46 +1,96 @@
-"""The search for the number of clusters."""
+"""The search for the number of clusters.
 
+Graphs are partitioned at a range of resolutions (`init.multilevel`); other input is fitted with
+a range of numbers of clusters, all of it and parts of it.
+"""
+
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
-from odsymnmf.arrays import Array
-from odsymnmf.blas import one_thread
-from odsymnmf.choose import candidates as numbers
-from odsymnmf.choose import graphs, held_out, stability
-from odsymnmf.choose.fits import Fits, Options
-from odsymnmf.choose.progress import counted
-from odsymnmf.choose.result import COLUMNS, NumberOfClusters
-from odsymnmf.engine.how import LossName
-from odsymnmf.factorization import objective as objective_of
+from odsymnmf.choose.criteria import (
+    adjusted_rand_index,
+    agreement,
+    block_model_length,
+    link_weight,
+)
+from odsymnmf.choose.result import NumberOfClusters
+from odsymnmf.defaults import Settings, decide, normalization
+from odsymnmf.factorization import objective
+from odsymnmf.fit import Fit, LossName
+from odsymnmf.init.multilevel import (
+    MIN_FRACTION,
+    Graph,
+    aggregate,
+    as_matrix,
+    coarsen,
+    leiden,
+    nonnegative,
+    renumber,
+)
+from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
 from odsymnmf.memberships import labels
-from odsymnmf.problem import as_similarity
+from odsymnmf.progress import Progress
 from odsymnmf.result import Factorization
+from odsymnmf.similarity import Similarity, as_similarity
+from odsymnmf.similarity.base import SimilaritySummary
+from odsymnmf.solvers.losses import loss_class
+from odsymnmf.utils import Array, as_random, limit_blas_threads, plain_signature, whole_number
 
-# Where the Bethe-Hessian sees so many times more groups, there are groups inside groups.
-MANY_SCALES = 1.5
-# Clusters that are stable to within this of the most stable are as good.
-SLACK = 0.02
-# Labels that agree less with those of a part (adjusted Rand index) are hardly the same.
-FAINT = 0.5
-# A cluster of a smaller share of the mean size is a crumb.
-CRUMB = 0.05
-# The largest candidate for input that is no graph.
-MOST = 40
-# The held-out error has turned after so many candidates in a row that are clearly worse.
-TURNED = 3
-MEASURES = ("auto", "all", "description_length", "stability", "held_out_error")
+# Graphs. Components smaller than this fraction of the largest are left out.
+MIN_COMPONENT = 0.01
+# Graphs of more than MAX_NODES are coarsened, to n / ITEMS_PER_NODE nodes, at least MIN_NODES.
+MAX_NODES, MIN_NODES, ITEMS_PER_NODE = 3000, 2000, 50
+# Independent partitions at every resolution.
+N_RUNS = 3
+# Resolutions, at equal ratios.
+STEP, LOWEST, HIGHEST = 2**0.5, 2**-8, 2**8
+# The finest partition has at least this many nodes per group.
+MIN_NODES_PER_GROUP = 8
+# Partitions are compared on this many items.
+N_SAMPLE = 20_000
+# A partition is a candidate if its adjusted Rand index between runs is at least MIN_ARI, and its
+# modularity at least MIN_MODULARITY times the best. Stabilities that differ by SLACK are equal.
+MIN_ARI, MIN_MODULARITY, SLACK = 0.5, 0.5, 0.06
+# Groups that shorten the description by more than STRONG_GAIN nats per item should be found again
+# with an adjusted Rand index of REPRODUCED, in another run or at a neighboring resolution.
+STRONG_GAIN, REPRODUCED = 0.5, 0.9
+
+# Other input. The largest number of clusters tried by default.
+MAX_CLUSTERS = 40
+# Of more than N_CANDIDATES candidates, that many are tried.
+N_CANDIDATES = 15
+# Subsets of the items, and the fraction of the items in each.
+N_SUBSETS, SUBSET_FRACTION = 4, 0.7
+# Clusters whose stability differs by this are as stable; labels that agree less with those of
+# subsets (adjusted Rand index) are weak evidence.
+SUBSET_SLACK, MIN_SUBSET_ARI = 0.02, 0.5
+# A cluster of a smaller fraction of the mean size does not count.
+MIN_CLUSTER = 0.05
+# Fits that are only compared need not be close to a minimum.
+SHORT_FIT: dict[str, Any] = {"max_iter": 20, "tol": 3e-3}
+
+EVIDENCE = {
+    "clear": "clusters that are found again in other runs",
+    "weak": "the evidence is weak: the clusters depend on the run, and others are as good",
+    "none": "there is no clear structure: no partition is both stable and better than that of a "
+    "random graph with the same degrees",
+}
 
 
+@plain_signature
 def n_clusters(
     A: Any,
     candidates: Iterable[int] | None = None,
     *,
-    measure: str = "auto",
+    resolution: float | None = None,
     loss: LossName = "l2",
     l1_ratio: float = 0.5,
     weights: Any = None,
@@ -51,39 +101,38 @@ def n_clusters(
     random_state: Any = 0,
     verbose: int = 0,
 ) -> NumberOfClusters:
-    """Recommend a number of clusters.
+    """Recommend a number of clusters, and show the alternatives.
 
-    For a graph, this is the number with the shortest description length of its links (see
-    `description_length`), among candidates around the number of negative eigenvalues of the
-    Bethe-Hessian. Where that number is more than 1.5 times as large, as in nearest-neighbour graphs
-    of points, there are groups within groups, and stability decides instead, as it does for all
-    other input: the largest number of clusters that are (to within 0.02) as stable as those of any
-    other number when 30 % of the items are left out.
+    A graph is partitioned at a range of resolutions, several times each. The stability of a
+    resolution is the mean adjusted Rand index of its partitions with each other and with those of
+    the next lower and higher resolution. Of the most stable partitions (to within 0.06), the one
+    with the shortest `description_length` is chosen. If no partition is both stable and better than
+    a single group, ``evidence`` is "none", and one cluster is recommended, with a warning.
 
-    Near the detection limit, every measure recommends too few clusters; ``reason`` says so where a
-    single cluster describes a graph as well as any other number.
+    For other input, the choice is the largest number of clusters that are as stable as those of any
+    other number (to within 0.02): stability is the mean `agreement` of the clusters with those of
+    fits to four subsets of 70 % of the items.
 
     Parameters
     ----------
-    A : array-like, scipy sparse matrix or array, or a similarity of n items
-        Symmetric similarities, not normalised; `odsymnmf.similarity.cosine(X)` for documents.
+    A : array-like, scipy sparse matrix or array, graph, or a similarity of n items
+        Symmetric similarities, not normalized; `odsymnmf.similarity.cosine(X)` for documents.
+        Graphs are nonnegative similarities of which at most half are not zero, or of which all
+        that are not zero are equal.
     candidates : iterable of int, optional
-        The numbers to choose from. If there are more than 15, ten at equal ratios are tried first,
-        then those around the best. Default: for a graph, numbers around what its spectrum suggests;
-        for other input, 2 to 40 at equal ratios.
-    measure : {"auto", "all", "description_length", "stability", "held_out_error"}
-        The criterion. "stability" is the mean `agreement` of the clusters with those of four fits
-        to 70 % of the items. "held_out_error" is the loss on held-out pairs (three times a tenth of
-        them); the smallest number within one standard error of the best is chosen. It suits input
-        that is low rank plus independent noise, which kernels and documents are not. "auto"
-        measures what it needs; "all" decides as "auto" does, and fills in the rest of the table,
-        which takes several times as long.
+        The numbers to choose from. For a graph, the partitions with about as many groups are
+        compared. For other input, ten numbers at equal ratios are fitted if there are more than
+        15. Default: 2 to 40 at equal ratios, if A is not a graph.
+    resolution : float, optional
+        For graphs: the resolution of modularity, instead of a search; 1 is ordinary modularity, and
+        larger values give more clusters.
     loss, l1_ratio, weights, zero_weight, normalize, upper
-        As for `odsymnmf.ODSymNMF`.
+        As for `odsymnmf.ODSymNMF`. The search on graphs does not depend on them, except that
+        unknown pairs count as not linked.
     n_jobs : int, optional
         Number of threads that run the fits; the result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Random seed: which items or pairs are left out.
+        Random seed; for graphs, None means a fixed one.
     verbose : int
         1 shows a progress bar (needs tqdm), 2 prints a line now and then.
 
@@ -96,243 +145,357 @@ def n_clusters(
     >>> import odsymnmf as od
     >>> A, groups = od.datasets.planted_partition([30] * 4, 0.4, 0.02, random_state=0)
     >>> found = od.choose.n_clusters(A)
-    >>> found.n_clusters
-    4
-    >>> found.measure
-    'description_length'
+    >>> found.n_clusters, found.evidence
+    (4, 'clear')
     """
-    if measure not in MEASURES:
-        known = ", ".join(repr(name) for name in MEASURES)
-        raise ValueError(f"measure={measure!r} is not known; use one of {known}.")
-    similarity = as_similarity(A, weights, zero_weight)
-    given = None if candidates is None else numbers.given(candidates, similarity.n)
-    fits = Fits(similarity, Options(loss, l1_ratio, normalize, upper), 1)
-    with counted("choosing the number of clusters", verbose) as count:
-        search = Search(fits, given, n_jobs, random_state, count)
-        graph = fits.settings(1).kind == "graph"
-        either = measure in ("auto", "all")
-        if measure == "held_out_error":
-            search.by_held_out_error()
-        elif measure == "stability" or (either and not graph):
-            search.by_stability(max(2, min(MOST, similarity.n // 5)))
+    A = as_similarity(A, weights, zero_weight)
+    summary = A.summary()
+    given = None if candidates is None else check_candidates(candidates, A.n)
+    options = Options(loss, l1_ratio, normalize, upper)
+    options.settings(A, 1, summary)  # raises ValueError where options are unknown
+    is_graph = A.n_features is None and not summary.has_negative
+    is_graph = is_graph and (summary.density <= 0.5 or summary.is_binary)
+    if resolution is not None:
+        if not resolution > 0:
+            raise ValueError(f"resolution must be a number > 0; got {resolution!r}.")
+        if not is_graph or given is not None:
+            why = "candidates were given" if is_graph else "A is not a graph"
+            raise ValueError(f"resolution={resolution} needs a graph and no candidates; {why}.")
+    with Progress("choosing the number of clusters", "partition", verbose) as progress:
+        if is_graph:
+            seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
+            found = GraphSearch(nonnegative(A), seed, progress).run(given, resolution)
         else:
-            search.by_description_length(alone=not either)
-        if measure == "all":
-            search.complete()
-        return search.answer()
+            search = StabilitySearch(A, options, summary, n_jobs, progress)
+            found = search.run(given, random_state)
+    if found.evidence == "none":
+        remedy = "give a number of clusters, or see the table of partitions for alternatives"
+        warnings.warn(f"n_clusters={found.n_clusters}: {found.reason}; {remedy}", stacklevel=2)
+    return found
 
 
-class Search:
-    """Candidates that were fitted so far, and what was measured."""
+class Coarse(NamedTuple):
+    """A coarse graph, the volume of its nodes, the node of every item, and the items per node."""
+
+    graph: Any
+    volume: Array
+    node: Array
+    sizes: Array
+
+
+class Partitions(NamedTuple):
+    """Partitions at one resolution: labels of the nodes, and medians over the runs."""
+
+    resolution: float
+    n_clusters: int
+    modularity: float
+    description_length: float
+    labels: list[Array]
+
+
+class GraphSearch:
+    """Partitions of a graph at a range of resolutions."""
+
+    def __init__(self, links: Any, seed: int, progress: Progress):
+        self.seed, self.progress = seed, progress
+        links = sparse.csr_array(links)
+        if not links.data.all():
+            links = links.copy()
+            links.eliminate_zeros()
+        self.n, component = links.shape[0], connected_components(links, directed=False)[1]
+        sizes = np.bincount(component)
+        self.items = np.flatnonzero((sizes >= MIN_COMPONENT * sizes.max())[component])
+        self.n_components = len(np.unique(component[self.items]))
+        if len(self.items) < self.n:
+            links = links[self.items][:, self.items]
+            links.sort_indices()
+        self.graph = Graph(links)
+        self.unit = link_weight(self.graph.links.data)
+        n = len(self.items)
+        target = n if n <= MAX_NODES else max(MIN_NODES, n // ITEMS_PER_NODE)
+        self.runs = [self.coarsen(target, run) for run in range(N_RUNS)] if links.nnz else []
+        self.sample = np.random.default_rng(seed).permutation(n)[:N_SAMPLE]
+
+    def coarsen(self, target: int, run: int) -> Coarse:
+        """Return an independent coarse graph of about target nodes."""
+        rng = np.random.default_rng([self.seed, run])
+        levels, graph, volume = coarsen(self.graph.links, self.graph.degrees, target, rng)
+        node = np.arange(len(self.items))
+        for _, _, groups in levels:
+            node = groups[node]
+        return Coarse(graph, volume, node, np.bincount(node).astype(np.float64))
+
+    def run(self, candidates: list[int] | None, resolution: float | None) -> NumberOfClusters:
+        """Return the recommended number of clusters."""
+        if not self.runs:
+            table = {name: np.empty(0) for name in (*Partitions._fields[:-1], "stability")}
+            return NumberOfClusters(1, "none", "no two items are similar", None, table, [])
+        found = self.partitions() if resolution is None else [self.partition(resolution)]
+        table = {
+            name: np.array([getattr(p, name) for p in found]) for name in Partitions._fields[:-1]
+        }
+        table["stability"], reproduced, ari = self.stability(found)
+        row, evidence = self.choose(table, reproduced, ari)
+        if candidates is not None:
+            row = self.choose_near(table, candidates)
+        elif resolution is not None:
+            row = 0
+        k = 1 if row is None else int(table["n_clusters"][row])
+        if candidates is not None:
+            k = nearest(candidates, k)
+        first = self.runs[0].node
+        all_labels = []
+        for p in found:
+            all_labels.append(np.full(self.n, -1, dtype=np.int32))
+            all_labels[-1][self.items] = p.labels[0][first]
+        reason = EVIDENCE[evidence]
+        if row is not None:
+            reason = f"resolution {table['resolution'][row]:.3g}; {reason}"
+        return NumberOfClusters(k, evidence, reason, row, table, all_labels)
+
+    def partitions(self) -> list[Partitions]:
+        """Return partitions from one group per component to groups of a few nodes."""
+        found = [self.partition(1.0)]
+        while found[0].resolution > LOWEST and (
+            len(found) < 2 or found[1].n_clusters > self.n_components
+        ):
+            found.insert(0, self.partition(found[0].resolution / STEP))
+        most = min(len(run.volume) for run in self.runs) / MIN_NODES_PER_GROUP
+        while found[-1].resolution < HIGHEST and found[-1].n_clusters <= most:
+            found.append(self.partition(found[-1].resolution * STEP))
+        return found
+
+    def partition(self, resolution: float) -> Partitions:
+        """Partition every coarse graph."""
+        self.progress.update(f"resolution {resolution:.3g}")
+        rows, found = [], []
+        for i, run in enumerate(self.runs):
+            rng = np.random.default_rng([self.seed, i])
+            groups = leiden(run.graph, run.volume, resolution, rng)
+            found.append(groups)
+            rows.append(self.measure(run, groups))
+        k, modularity, length = np.median(rows, axis=0)
+        return Partitions(resolution, int(k), float(modularity), float(length), found)
+
+    def measure(self, run: Coarse, groups: Array) -> tuple[int, float, float]:
+        """Return the number of large groups, the modularity and the description length."""
+        sizes = np.bincount(groups, weights=run.sizes)
+        smallest = MIN_FRACTION * sizes.sum()
+        k = np.count_nonzero(sizes * len(sizes) >= smallest)
+        k = np.count_nonzero(sizes * k >= smallest)
+        # Groups of less than half the size that counts are described as one.
+        kept = 2 * sizes * k >= smallest
+        merged = renumber(np.where(kept, np.arange(len(sizes)), len(sizes))[groups])
+        between, volume = aggregate(run.graph, run.volume, merged)
+        W, total = as_matrix(between), volume.sum()
+        modularity = W.diagonal().sum() / total - (volume @ volume) / total**2
+        length = block_model_length(W / self.unit, np.bincount(merged, weights=run.sizes))
+        return int(k), float(modularity), length
+
+    def stability(self, found: list[Partitions]) -> tuple[Array, Array, Array]:
+        """Return stability, the largest index that it averages, and the index among the runs."""
+        sampled = [
+            [groups[run.node[self.sample]] for groups, run in zip(p.labels, self.runs, strict=True)]
+            for p in found
+        ]
+        pairs = [(a, b) for a in range(N_RUNS) for b in range(a)]
+        ari = np.array(
+            [np.mean([adjusted_rand_index(of[a], of[b]) for a, b in pairs]) for of in sampled]
+        )
+        steps = [
+            np.mean([adjusted_rand_index(*pair) for pair in zip(low, high, strict=True)])
+            for low, high in pairwise(sampled)
+        ]
+        sides = np.array([[np.nan, *steps], [*steps, np.nan]])
+        if not steps:
+            return ari, ari, ari
+        return (ari + np.nanmean(sides, axis=0)) / 2, np.fmax(ari, np.fmax(*sides)), ari
+
+    def choose(
+        self, table: dict[str, Array], reproduced: Array, ari: Array
+    ) -> tuple[int | None, str]:
+        """Return the row that is chosen and the evidence for it."""
+        length, modularity = table["description_length"], table["modularity"]
+        alone = sparse.csr_array([[self.graph.degrees.sum() / self.unit]])
+        n = len(self.items)
+        gain = (block_model_length(alone, np.array([n])) - length) / n
+        able = (table["n_clusters"] >= 2) & (gain > 0) & (ari >= MIN_ARI)
+        able &= modularity >= MIN_MODULARITY * modularity.max()
+        if not able.any():
+            return None, "none"
+        row = best_row(table, able)
+        if gain[row] <= STRONG_GAIN or reproduced[row] >= REPRODUCED:
+            return row, "clear"
+        # Not finer than modularity itself.
+        able &= table["resolution"] <= 1.0 + 1e-9
+        return (best_row(table, able), "weak") if able.any() else (None, "none")
+
+    @staticmethod
+    def choose_near(table: dict[str, Array], candidates: list[int]) -> int:
+        """Return the best row with about as many groups as a candidate."""
+        k = table["n_clusters"]
+        distance = np.abs(np.log(k / [nearest(candidates, c) for c in k]))
+        return best_row(table, distance <= max(distance.min(), np.log(STEP)))
+
+
+def best_row(table: dict[str, Array], able: Array) -> int:
+    """Return the row with the shortest description of those that are most stable."""
+    stability = np.where(able, table["stability"], -np.inf)
+    stable = stability >= stability.max() - SLACK
+    return int(np.where(stable, table["description_length"], np.inf).argmin())
+
+
+def nearest(candidates: list[int], k: int) -> int:
+    """Return the candidate with the ratio to k nearest to 1."""
+    return min(candidates, key=lambda c: abs(np.log(c / k)))
+
+
+class Options(NamedTuple):
+    """Options of all fits."""
+
+    loss: LossName
+    l1_ratio: float
+    normalize: Any
+    upper: Any
+
+    def settings(self, A: Similarity, r: int, summary: SimilaritySummary) -> Settings:
+        """Return the values chosen for "auto" with r clusters."""
+        loss = loss_class(self.loss, l1_ratio=self.l1_ratio)
+        normalize, upper = self.normalize, self.upper
+        return decide(A, r, loss=loss, normalize=normalize, upper=upper, init="auto", seen=summary)
+
+
+class ShortFits:
+    """Short fits of one problem with at most ``most`` clusters."""
+
+    def __init__(self, A: Similarity, options: Options, summary: SimilaritySummary, most: int):
+        self.options, self.summary, self.unscaled = options, summary, A
+        settings = options.settings(A, 1, summary)
+        how = normalization(A, settings, summary)
+        self.A = A if how is None else A.scale(how.roots)
+        self.eigenvectors = None
+        if settings.init == "spectral":
+            self.eigenvectors = leading_eigenvectors(self.A, min(most, A.n))
+
+    def fit(self, r: int) -> Factorization:
+        """Fit r clusters until the result is good enough to compare."""
+        settings, V = self.options.settings(self.unscaled, r, self.summary), self.eigenvectors
+        init = settings.init if V is None or r > V.shape[1] else rotate_to_axes(self.A, V[:, :r])
+        fit = Fit(
+            loss=self.options.loss,
+            l1_ratio=self.options.l1_ratio,
+            init=init,
+            random_state=0,
+            upper=settings.upper,
+            **SHORT_FIT,
+        )
+        found = fit(self.A, r)
+        if found.status == "interrupted":
+            raise KeyboardInterrupt
+        return found
+
+
+class StabilitySearch:
+    """Fits to all items and to subsets of them."""
 
     def __init__(
         self,
-        fits: Fits,
-        given: list[int] | None,
+        A: Similarity,
+        options: Options,
+        summary: SimilaritySummary,
         n_jobs: int | None,
-        random_state: Any,
-        count: Callable[[str], None],
+        progress: Progress,
     ):
-        self.fits, self.given, self.n_jobs = fits, given, n_jobs
-        self.random_state, self.count = random_state, count
-        self.found: dict[int, Factorization] = {}
-        self.measured: dict[str, dict[int, float]] = {name: {} for name in COLUMNS}
-        self.parts: list[Any] = []
-        self.labels_of_parts: dict[int, list[Array]] = {}
-        self.links: Any = None
-        self.bethe: int | None = None
-        self.best, self.measure, self.reason = 0, "", ""
+        self.A, self.options, self.summary = A, options, summary
+        self.n_jobs, self.progress = n_jobs, progress
 
-    def by_description_length(self, alone: bool) -> None:
-        """Let the shortest description decide; unless alone, stability if groups have groups."""
-        self.bethe = graphs.bethe_hessian(self.fits.raw)
-        self.links = graphs.links(self.fits.raw)
-        lengths = self.measured["description_length"]
-        centre = max(self.bethe, 2)
-        if self.given is not None:
-            self._describe(numbers.spread(self.given))
-            best = min(lengths, key=lambda r: lengths[r])
-            self._describe(numbers.about(self.given, lengths, best))
-        else:
-            self._describe_around(centre)
-        best = min(lengths, key=lambda r: lengths[r])
-        if not alone and centre > MANY_SCALES * best:
-            self._groups_in_groups(centre, best)
-            return
-        reason = "the shortest description of the links of the graph"
-        self._decide(best, "description_length", reason + self._doubt(lengths[best]))
-
-    def by_stability(self, most: int, why: str = "") -> None:
-        """Let the largest number decide whose clusters are as stable as any."""
-        tried = numbers.around(2, 2, most) if self.given is None else numbers.spread(self.given)
-        tried = [r for r in tried if r <= most] or [most]
-        self._leave_out_items(tried)
-        values = [self.measured["stability"][r] for r in tried]
-        top = tried[int(np.argmax(values))]
-        stable = [r for r, v in zip(tried, values, strict=True) if v >= max(values) - SLACK]
-        best = max(r for r in stable if r == top or _all_in_use(labels(self.found[r].H), r))
+    def run(self, candidates: list[int] | None, random_state: Any) -> NumberOfClusters:
+        """Return the largest number of clusters that are stable."""
+        n, rng = self.A.n, as_random(random_state)
+        size = max(int(SUBSET_FRACTION * n), min(n, 2))
+        if candidates is None:
+            candidates = list(range(2, max(2, min(MAX_CLUSTERS, n // 5)) + 1))
+        tried = spread([r for r in candidates if r <= size] or [size])
+        items = [np.sort(np.argsort(rng.uniform(size=n))[:size]) for _ in range(N_SUBSETS)]
+        parts = [self.A.subset(some) for some in items]
+        problems = [
+            ShortFits(self.A, self.options, self.summary, max(tried)),
+            *(ShortFits(part, self.options, part.summary(), max(tried)) for part in parts),
+        ]
+        fits = self.parallel([partial(p.fit, r) for r in tried for p in problems])
+        rows = [fits[i : i + 1 + N_SUBSETS] for i in range(0, len(fits), 1 + N_SUBSETS)]
+        whole = [row[0] for row in rows]
+        stability = [
+            np.mean(
+                [agreement(row[0].H[s], f.H).mean() for s, f in zip(items, row[1:], strict=True)]
+            )
+            for row in rows
+        ]
+        found = [labels(fit.H) for fit in whole]
+        o, nothing = self.options, np.zeros((n, 1))
+        f0 = objective(problems[0].A, nothing, o.loss, l1_ratio=o.l1_ratio)
+        explained = [1 - fit.objective / f0 if f0 > 0 else np.nan for fit in whole]
+        table = {
+            "n_clusters": np.array(tried),
+            "stability": np.array(stability),
+            "explained": np.array(explained),
+        }
+        top = int(np.argmax(stability))
+        stable = np.flatnonzero(table["stability"] >= max(stability) - SUBSET_SLACK)
+        row = max(i for i in stable if i == top or all_in_use(found[i], tried[i]))
+        ari = np.mean(
+            [
+                adjusted_rand_index(found[row][s] + 1, labels(f.H) + 1)
+                for s, f in zip(items, rows[row][1:], strict=True)
+            ]
+        )
+        evidence = "clear" if ari >= MIN_SUBSET_ARI else "weak"
         reason = "the largest number of clusters that is stable when 30 % of the items are left out"
-        value = self.measured["stability"][best]
-        faint = (
-            ""
-            if self._same_labels(best) >= FAINT
-            else "; no number is very stable, so use it with caution"
-        )
-        self._decide(best, "stability", f"{why}{reason} (agreement {value:.2f}{faint})")
+        reason += f" (stability {stability[row]:.2f})"
+        if evidence == "weak":
+            reason += f"; {EVIDENCE['weak']}"
+        return NumberOfClusters(tried[row], evidence, reason, int(row), table, found)
 
-    def by_held_out_error(self) -> None:
-        """Let the smallest number decide whose error is within one standard error of the least."""
-        most = max(2, min(MOST, self.fits.raw.n // 5))
-        tried = numbers.around(2, 2, most) if self.given is None else numbers.spread(self.given)
-        self._hold_out_pairs(tried)
-        means, spreads = self.measured["held_out_error"], self.measured["standard_error"]
-        self._fit(list(means))
-        best = min(means, key=lambda r: means[r])
-        least = min(r for r in means if means[r] <= means[best] + spreads[best])
-        reason = (
-            "the fewest clusters within one standard error of the smallest error on held-out pairs"
-        )
-        if best == max(means):
-            reason += "; the error was still decreasing at the last candidate"
-        self._decide(least, "held_out_error", reason)
-
-    def complete(self) -> None:
-        """Measure what the decision did not ask for."""
-        tried = sorted(self.found)
-        self._leave_out_items([r for r in tried if r not in self.measured["stability"]])
-        self._hold_out_pairs(tried)
-        jobs = [partial(stability.from_another_start, self.fits, r, self.found[r].H) for r in tried]
-        agreed = self._parallel(jobs, [f"{r} clusters from another start" for r in tried])
-        self.measured["starts"] = dict(zip(tried, agreed, strict=True))
-
-    def _leave_out_items(self, tried: list[int]) -> None:
-        """Compare the clusters of each candidate with those of parts of the items."""
-        if not tried:
-            return
-        self._fit(tried)
-        self.parts = stability.parts(self.fits, max(tried), self.random_state)
-        for part in self.parts:
-            part.fits.prepare()
-        pairs = [(r, part) for r in tried for part in self.parts]
-        compared = self._parallel(
-            [partial(part.compared, r, self.found[r].H) for r, part in pairs],
-            [f"{r} clusters without a part" for r, _ in pairs],
-        )
-        for place, r in enumerate(tried):
-            mine = compared[place * len(self.parts) :][: len(self.parts)]
-            self.measured["stability"][r] = float(np.mean([alike for alike, _ in mine]))
-            self.labels_of_parts[r] = [found for _, found in mine]
-
-    def _same_labels(self, r: int) -> float:
-        """Return the mean adjusted Rand index of the labels of parts with those of all items."""
-        from sklearn.metrics import adjusted_rand_score
-
-        whole = labels(self.found[r].H)
-        pairs = zip(self.parts, self.labels_of_parts[r], strict=True)
-        return float(np.mean([adjusted_rand_score(whole[p.items], found) for p, found in pairs]))
-
-    def _hold_out_pairs(self, tried: list[int]) -> None:
-        """Predict held-out pairs, with ever more clusters until the error has clearly turned."""
-        self._up_to(max(tried))
-        splits = held_out.splits(self.fits, self.random_state)
-        means, spreads = self.measured["held_out_error"], self.measured["standard_error"]
-        worse = 0
-        for r in tried:
-            jobs = [partial(split.error, r) for split in splits]
-            errors = self._parallel(jobs, [f"{r} clusters, pairs held out"] * len(splits))
-            means[r] = float(np.mean(errors))
-            spreads[r] = float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
-            best = min(means, key=lambda r: means[r])
-            worse = worse + 1 if means[r] > means[best] + 2 * spreads[best] else 0
-            if worse == TURNED:
-                break
-
-    def _describe_around(self, centre: int) -> None:
-        """Try the numbers around the centre, and further out while the best is the last."""
-        n, lengths = self.fits.raw.n, self.measured["description_length"]
-        top = max(2, n // 3)
-        low, high = max(centre // 2, 2), min(max(2 * centre, 4), top)
-        while True:
-            self._describe([r for r in numbers.around(centre, low, high) if r not in lengths])
-            best = min(lengths, key=lambda r: lengths[r])
-            if best == max(lengths) and high < top:
-                high = min(int(1.5 * high), top)
-            elif best == min(lengths) and low > 2:
-                low = max(low // 2, 2)
-            else:
-                return
-
-    def _describe(self, tried: list[int]) -> None:
-        self._fit(tried)
-        for r in tried:
-            length = graphs.of_links(self.links, labels(self.found[r].H))
-            self.measured["description_length"][r] = length
-
-    def _groups_in_groups(self, centre: int, best: int) -> None:
-        why = (
-            f"the spectrum of the graph shows {centre} groups, but {best} clusters describe its "
-            "links best: there are groups within groups, and more than one number makes sense; "
-        )
-        self.by_stability(best, why)
-
-    def _doubt(self, length: float) -> str:
-        if length < graphs.of_links(self.links, np.zeros(self.fits.raw.n)):
-            return ""
-        return (
-            "; the evidence for it is weak, because the graph is small or its groups are not well "
-            "separated"
-        )
-
-    def _fit(self, tried: list[int]) -> None:
-        """Fit the candidates that were not."""
-        tried = [r for r in tried if r not in self.found]
-        if not tried:
-            return
-        self._up_to(max(tried))
-        self.fits.prepare()
-        jobs = [partial(self.fits.fit, r) for r in tried]
-        found = self._parallel(jobs, [f"{r} clusters" for r in tried])
-        nothing, o = np.zeros((self.fits.raw.n, 1)), self.fits.options
-        alone = objective_of(self.fits.A, nothing, o.loss, l1_ratio=o.l1_ratio)
-        for r, (fit, seconds) in zip(tried, found, strict=True):
-            self.found[r] = fit
-            self.measured["explained"][r] = 1 - fit.objective / alone if alone > 0 else np.nan
-            self.measured["seconds"][r] = seconds
-
-    def _up_to(self, most: int) -> None:
-        if most > self.fits.most:
-            self.fits = replace(self.fits, most=most)
-
-    def _parallel(self, jobs: Sequence[Callable[[], Any]], names: list[str]) -> list[Any]:
+    def parallel(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Return the results of the jobs."""
         from joblib import Parallel, delayed
 
-        def run(job: Callable[[], Any], name: str) -> Any:
-            self.count(name)
+        def run(job: Callable[[], Any]) -> Any:
+            self.progress.update("fit")
             return job()
 
-        alone = self.n_jobs in (None, 1)
-        with nullcontext() if alone else one_thread():
-            return list(
-                Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                    delayed(run)(job, name) for job, name in zip(jobs, names, strict=True)
-                )
-            )
-
-    def _decide(self, best: int, measure: str, reason: str) -> None:
-        self.best, self.measure, self.reason = best, measure, reason
-
-    def answer(self) -> NumberOfClusters:
-        """Return what was decided, and all that was measured."""
-        rows = sorted(self.found)
-        table = {
-            name: np.array([values.get(r, np.nan) for r in rows])
-            for name, values in self.measured.items()
-        }
-        table["n_clusters"] = np.array(rows)
-        return NumberOfClusters(self.best, self.reason, self.measure, table, self.found, self.bethe)
+        with nullcontext() if self.n_jobs in (None, 1) else limit_blas_threads():
+            parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+            return list(parallel(delayed(run)(job) for job in jobs))
 
 
-def _all_in_use(found: Array, r: int) -> bool:
-    """Say whether no cluster is but a crumb: a cluster more that holds next to nobody is stable."""
+def all_in_use(found: Array, r: int) -> bool:
+    """Return whether every cluster has several items: an empty one more is stable, too."""
     sizes = np.bincount(found[found >= 0], minlength=r)
-    return bool(sizes.min() >= max(2.0, CRUMB * len(found) / r))
+    return bool(sizes.min() >= max(2.0, MIN_CLUSTER * len(found) / r))
+
+
+def check_candidates(candidates: Iterable[Any], n: int) -> list[int]:
+    """Return the user's candidates, checked and in ascending order."""
+    if isinstance(candidates, str):
+        raise ValueError(f"candidates must be numbers, as in range(2, 31); got {candidates!r}.")
+    numbers = sorted({whole_number("candidates", r, 1) for r in candidates})
+    if not numbers:
+        raise ValueError("candidates is empty; give at least one number of clusters, or None.")
+    if numbers[0] > n:
+        raise ValueError(f"candidates begin with {numbers[0]}, but there are {n} items only.")
+    return [r for r in numbers if r <= n]
+
+
+def spread(candidates: list[int]) -> list[int]:
+    """Return the candidates, or of many some at equal ratios, the first and the last included.
+
+    Examples
+    --------
+    >>> spread(list(range(2, 41)))
+    [2, 3, 4, 5, 6, 7, 9, 11, 14, 17, 21, 26, 32, 40]
+    """
+    if len(candidates) <= N_CANDIDATES:
+        return candidates
+    wanted = np.geomspace(candidates[0], candidates[-1], N_CANDIDATES)
+    return sorted({min(candidates, key=lambda r: abs(r - w)) for w in wanted})

@@ -1,25 +1,66 @@
-"""The command line: parse, call, print. Heavy imports wait inside the commands."""
+"""The command line. Heavy packages are imported inside the commands."""
 
+import errno
 import io
+import signal
 import sys
+from typing import Any
 
-from odsymnmf.cli.ending import listen
+try:
+    import click
+except ImportError:
+    sys.exit('The command odsymnmf needs click: pip install "odsymnmf[cli]"')
 
-__all__ = ["main"]
+import odsymnmf
+from odsymnmf.cli import cluster, predict, tools
+from odsymnmf.cli.options import EXIT_CODE, one_line
+
+__all__ = ["app", "main"]
+
+
+class Commands(click.Group):
+    """Commands whose errors are one line on stderr: 1 bad input, 2 usage, 130 or 143 signals."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; SIGTERM interrupts it as Ctrl-C does."""
+        ctx.meta[EXIT_CODE] = 128 + signal.SIGINT
+
+        def terminate(number: int, frame: object) -> None:
+            ctx.meta[EXIT_CODE] = 128 + number
+            raise KeyboardInterrupt
+
+        previous = signal.signal(signal.SIGTERM, terminate)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(ctx.meta[EXIT_CODE])
+        except (ImportError, MemoryError, OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.EPIPE:  # handled by click
+                raise
+            raise click.ClickException(one_line(error)) from error
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(odsymnmf.__version__, message="odsymnmf %(version)s")
+def app() -> None:
+    """Cluster the items behind a graph or a table of similarities, softly and with overlaps.
+
+    \b
+    odsymnmf cluster graph.csv -o run
+    """
+
+
+for command in (cluster.cluster, predict.predict, tools.score, tools.plot, tools.info):
+    app.add_command(command)
 
 
 def main() -> None:
     """Run the command `odsymnmf`."""
-    try:
-        import click  # noqa: F401
-    except ImportError:
-        sys.exit('The command odsymnmf needs click: pip install "odsymnmf[cli]"')
-    from odsymnmf.cli.app import app
-
-    # A name that the terminal cannot show must not undo what was done.
+    # Characters that the terminal cannot show are replaced.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    # Who is told to end by a batch system leaves nothing half-written either.
-    listen()
     app(prog_name="odsymnmf")

@@ -1,44 +1,49 @@
-"""`odsymnmf cluster`: from a file to a folder with tables and a page to look at."""
+"""`odsymnmf cluster`: cluster the items of a file and write tables and a report."""
 
-import errno
 import sys
 import time
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import ClusterCount, FilePath, Number, OrAuto, jobs
-from odsymnmf.cli.words import Words, read_words, text_options
+from odsymnmf.cli.options import EXIT_CODE, ClusterCount, OrAuto, reading_options
+from odsymnmf.cli.texts import TextOptions, features_of, read_texts, text_options
 
 if TYPE_CHECKING:
+    from odsymnmf import ODSymNMF
     from odsymnmf.cli.summary import Outcome
 
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
-# These are the library's, which is too heavy to be imported for a help text; a test compares.
+# Copied from the library, so that help texts need not import it; a test compares them.
 LOSSES = ("l2", "l1", "mixed", "robust")
-STARTS = ("greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
-MANY_STARTS = ("ego", "leiden", "label_propagation")
-FORMATS = (
-    *("edges", "adjlist", "table", "mtx", "npy", "npz"),
-    *("parquet", "graphml", "gexf", "gml", "pajek", "cluto"),
-)
-# The exit code of a program that Ctrl-C has ended.
-INTERRUPTED = 130
+STARTS = ("multilevel", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
+# Options that are passed to io.read.
+READING = ("format", "symmetrize", "header", "columns", "weight_column")
+MANY_STARTS = ("ego",)
 
 
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
-@click.argument("inputs", nargs=-1, required=True, type=FilePath(), metavar="INPUT...")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
 @click.option(
+    "--n-clusters",
     "-r",
-    "n_clusters",
     type=ClusterCount(),
     default="auto",
     help="Number of clusters; 2-30 chooses the best of these, auto any number.",
 )
 @click.option(
+    "--resolution",
+    type=click.FloatRange(0, min_open=True),
+    show_default="chosen from the data",
+    help="With -r auto, for graphs: resolution of modularity; larger values give more clusters.",
+)
+@click.option(
+    "--sparse-membership",
     "--many",
+    "many",
     is_flag=True,
     help="For thousands of clusters: only non-zero memberships are stored. INPUT must be a graph.",
 )
@@ -51,7 +56,7 @@ INTERRUPTED = 130
 )
 @click.option(
     "--l1-ratio",
-    type=Number(0, 1),
+    type=click.FloatRange(0, 1),
     default=0.5,
     help="Share of absolute errors, with --loss mixed.",
 )
@@ -70,7 +75,7 @@ INTERRUPTED = 130
 )
 @click.option(
     "--gamma",
-    type=Number(0),
+    type=click.FloatRange(0),
     show_default="1 / number of features",
     help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
 )
@@ -78,8 +83,7 @@ INTERRUPTED = 130
     "--init",
     type=click.Choice(["auto", *STARTS, *MANY_STARTS]),
     default="auto",
-    help="Initialisation of the first start. With --many: ego (sets of neighbours), leiden or "
-    "label_propagation (both need igraph).",
+    help="Initialization of the first start. With --many: multilevel or ego (sets of neighbors).",
 )
 @click.option(
     "--n-init",
@@ -96,20 +100,20 @@ INTERRUPTED = 130
 )
 @click.option(
     "--upper",
-    type=OrAuto(Number(0, min_open=True), "FLOAT|auto|none"),
+    type=OrAuto(click.FloatRange(0, min_open=True), "FLOAT|auto|none"),
     default="auto",
     help="Upper bound on memberships.",
 )
 @click.option(
     "--zero-weight",
-    type=Number(0),
+    type=click.FloatRange(0),
     default=1.0,
     help="Weight of the pairs that INPUT does not list; with less than 1, fewer items stay "
     "unassigned.",
 )
 @click.option(
     "--weights",
-    type=FilePath(),
+    type=click.Path(),
     metavar="FILE",
     help="Weights of pairs by name, as an edge list, a table, mtx or npz: 0 marks an unknown pair; "
     "pairs that FILE does not list have weight 1.",
@@ -126,11 +130,10 @@ INTERRUPTED = 130
     default=200,
     help="Maximum number of iterations per start.",
 )
-@click.option("--tol", type=Number(0), default=1e-4, help="Tolerance for stopping.")
+@click.option("--tol", type=click.FloatRange(0), default=1e-4, help="Tolerance for stopping.")
 @click.option(
     "--n-jobs",
     type=int,
-    callback=jobs,
     show_default="one thread",
     help="Number of threads, -1 for all cores; every number gives the same result.",
 )
@@ -141,22 +144,19 @@ INTERRUPTED = 130
     "folder of some, that they can read.",
 )
 @click.option(
-    "--seed",
-    "random_state",
+    "--random-state",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
     help="Random seed.",
 )
 @click.option(
     "--checkpoint",
-    type=FilePath(),
+    type=click.Path(),
     metavar="FILE",
     help="Save the state of the fit here every minute; after a crash or kill, the same command "
     "resumes from it.",
 )
-@click.option(
-    "--format", type=click.Choice(FORMATS), help="Format of INPUT; by default it is recognised."
-)
+@reading_options
 @click.option(
     "--symmetrize",
     type=click.Choice(["max", "mean", "sum"]),
@@ -166,7 +166,7 @@ INTERRUPTED = 130
 @click.option(
     "-o",
     "--output",
-    type=FilePath(path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="DIR",
     show_default="named after INPUT",
     help="Folder for the results, to be created.",
@@ -178,8 +178,6 @@ def cluster(
     ctx: click.Context,
     /,
     inputs: tuple[str, ...],
-    format: str | None,
-    symmetrize: str | None,
     output: Path | None,
     force: bool,
     quiet: bool,
@@ -191,8 +189,8 @@ def cluster(
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
 
     INPUT is an edge list or a table (csv, tsv, spaces), Matrix Market, npy, npz, parquet, GraphML,
-    GEXF, GML, Pajek or CLUTO; with --text, it holds texts. Output: tables (labels.csv,
-    membership.csv; for texts also topics.csv with the top words), run.json, model.odsym for
+    GEXF, GML or Pajek; with --text, it holds texts. Output: tables (labels.csv,
+    membership.csv; for texts also topics.csv with the top words), run.json, model.npz for
     odsymnmf predict and report.html, to be opened in a browser.
 
     \b
@@ -202,192 +200,163 @@ def cluster(
     one column      odsymnmf cluster reviews.csv --text-column review
     many clusters   odsymnmf cluster big.edges --many
     """
-    words = Words.of(parameters)
-    text = words is not None
-    _check_many(many, text, parameters)
-    parameters["memberships"] = "sparse" if many else "auto"
-    parameters["affinity"] = _affinity(inputs, parameters["affinity"], text, format, symmetrize)
-    if parameters["init"] == parameters["loss"]:
-        start = parameters["init"]
-        raise click.UsageError(f"--init {start} is a start for other losses; leave it out")
-    if scheduler is not None and (many or text or parameters["affinity"] != "precomputed"):
+    texts = TextOptions.of(parameters)
+    reading = {name: parameters.pop(name) for name in READING}
+    reading = {name: value for name, value in reading.items() if value is not None}
+    parameters["sparse_membership"] = True if many else "auto"
+    parameters["affinity"] = _affinity(inputs, parameters["affinity"], texts, reading)
+    if scheduler is not None and (many or texts or parameters["affinity"] != "precomputed"):
         raise click.UsageError("--scheduler is for links; leave --many, --text and --affinity out")
     folder = output or Path(_default_name(inputs[0]))
 
-    from odsymnmf.cli.fit import finishing, fit, read_items, read_weights
+    from odsymnmf import io, runs
     from odsymnmf.cli.summary import Outcome, advice, notes, summary
-    from odsymnmf.runs import check_folder
 
-    def say(line: str) -> None:
+    def note(line: str) -> None:
         if not quiet:
             click.echo(line, err=True)
 
-    check_folder(folder, force=force)  # before the work, not after
-    features = parameters["affinity"] != "precomputed"
-    begun = time.perf_counter()
-    used = None
+    runs.check_directory(folder, force=force)  # before the fit
+    begin = time.perf_counter()
     if scheduler is not None:
-        from odsymnmf.cli.scheduler import connected, read_links
+        from odsymnmf.cli.scheduler import connected
 
         ctx.with_resource(connected(scheduler))
-        items, fingerprint = read_links(inputs[0], symmetrize)
-    elif words is None:
-        items, fingerprint = read_items(
-            inputs[0], format=format, features=features, symmetrize=symmetrize
-        )
-    else:
-        items, fingerprint, used = read_words(inputs, words)
-    pairs = None if weights is None else read_weights(weights, items.names)
-    read = time.perf_counter() - begun
-    for note in notes(items, parameters["n_clusters"]):
-        say(f"note: {note}")
-    say(f"read {len(items.names)} items in {read:.1f} s; clustering")
-    import odsymnmf.estimators  # noqa: F401  (takes time that is not the fit's)
+        if {"format", "header"} & {*reading}:
+            raise click.UsageError("--scheduler reads parquet; leave --format and --header out")
+    data, used = _read(inputs, parameters["affinity"], texts, scheduler, reading)
+    pairs = None if weights is None else io.read_weights(weights, data.names)
+    seconds = {"read": time.perf_counter() - begin}
+    for line in notes(data, parameters["n_clusters"]):
+        note(f"note: {line}")
+    note(f"read {len(data.names)} items in {seconds['read']:.1f} s; clustering")
+    import odsymnmf.estimators  # noqa: F401  (not timed as part of the fit)
 
-    begun = time.perf_counter()
-    model, ended = fit(items.matrix, parameters, pairs and pairs.matrix, verbose=_verbose(quiet))
-    interrupted = ended != 0
-    seconds = {"read": read, "fit": time.perf_counter() - begun}
-    topics = None if words is None else _topics(model, items)
-    outcome = Outcome(
-        inputs,
-        items,
-        fingerprint,
-        parameters,
-        model,
-        interrupted,
-        seconds,
-        topics=topics,
-        words=used,
-        weights=pairs,
-    )
-    with finishing(interrupted, say) as pressed:
-        if interrupted:
-            say(f"interrupted; saving {outcome.kept}; Ctrl-C again: do not save")
-        missing = _save(outcome, folder, force)
-        if not interrupted:
-            _remove_checkpoints(parameters)
-        try:
-            for line in [*missing, *advice(outcome, folder)]:
-                say(line)
-            if not quiet:
-                _print(summary(outcome, folder, page=not missing), folder)
-        except KeyboardInterrupt:
-            click.echo(f"interrupted while printing; {folder} was written", err=True)
-    if pressed:
-        ctx.exit(128 + ended if ended else INTERRUPTED)
+    begin = time.perf_counter()
+    model = _fit(data.matrix, parameters, pairs, verbose=_verbose(quiet))
+    seconds["fit"] = time.perf_counter() - begin
+    outcome = Outcome(inputs, data, parameters, model, seconds, used, weights, pairs, reading)
+    if outcome.interrupted:
+        note(f"interrupted; saving {outcome.kept}")
+    _save(outcome, folder, force)
+    if not outcome.interrupted:
+        _remove_checkpoints(parameters)
+    for line in advice(outcome, folder):
+        note(line)
+    if not quiet:
+        click.echo(summary(outcome, folder))
+    if outcome.interrupted:
+        ctx.exit(ctx.meta[EXIT_CODE])
+
+
+def _read(
+    inputs: tuple[str, ...],
+    affinity: str,
+    texts: TextOptions | None,
+    scheduler: str | None,
+    reading: dict[str, Any],
+) -> tuple[Any, dict[str, Any] | None]:
+    """Return the items, and of texts the settings for their words."""
+    from odsymnmf import io
+
+    if texts is not None:
+        return read_texts(inputs, texts)
+    if scheduler is not None:
+        from odsymnmf.cli.scheduler import read_edges
+
+        return read_edges(inputs[0], **reading), None
+    data = io.read(inputs[0], features=affinity != "precomputed", **reading)
+    if len(data.names) < 2:
+        raise io.InputError(f"{inputs[0]}: one item only; give at least two, to compare")
+    return data, None
+
+
+def _fit(X: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -> "ODSymNMF":
+    """Return a fitted model; KeyboardInterrupt if it was interrupted before the first sweep."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from odsymnmf import ODSymNMF
+    from odsymnmf.fit import InterruptedWarning
+
+    model = ODSymNMF(**parameters, verbose=verbose)
+    with warnings.catch_warnings(record=True) as messages:
+        warnings.simplefilter("always")
+        model.fit(X, weights=weights)
+    for message in messages:
+        # The summary reports these two.
+        if not issubclass(message.category, ConvergenceWarning | InterruptedWarning):
+            click.echo(f"warning: {message.message}", err=True)
+    if model.status_ == "interrupted" and model.n_iter_ == 0:
+        raise KeyboardInterrupt
+    return model
 
 
 def _remove_checkpoints(parameters: dict[str, Any]) -> None:
-    """Remove what a fit that is done and saved was written down in."""
+    """Remove the checkpoints of a fit that is complete and saved."""
     if parameters["checkpoint"] is not None:
         for start in range(parameters["n_init"]):
             name = parameters["checkpoint"] + (f".{start}" if start else "")
             Path(name).unlink(missing_ok=True)
 
 
-def _topics(model: Any, items: Any) -> Any:
-    """Return the top words of every cluster."""
-    from odsymnmf.memberships import top_features
-
-    return top_features(model.membership_, items.matrix, items.features)
-
-
-def _check_many(many: bool, text: bool, parameters: dict[str, Any]) -> None:
-    """Refuse what only goes with --many, or does not go with it, in the words of the command."""
-    init = parameters["init"]
-    if not many and init in MANY_STARTS:
-        raise click.UsageError(f"--init {init} requires --many")
-    if many and init not in ("auto", *MANY_STARTS):
-        raise click.UsageError(
-            f"--init {init} cannot be combined with --many; use {', '.join(MANY_STARTS)}"
-        )
-    if many and isinstance(parameters["n_clusters"], list):
-        raise click.UsageError("-r: with --many, give one number, or auto")
-    if many and parameters["n_init"] > 1:
-        raise click.UsageError("--n-init: with --many there is one start; leave it out")
-    if many and parameters["restarts"]:
-        raise click.UsageError("--restarts cannot be combined with --many; leave it out")
-    graph = parameters["affinity"] in (None, "precomputed", "nearest_neighbors")
-    if many and (text or not graph):
-        raise click.UsageError("--many needs a graph; use --affinity nearest_neighbors")
-
-
-def _print(text: str, folder: Path) -> None:
-    try:
-        click.echo(text)
-    except OSError as error:
-        if error.errno == errno.EPIPE:
-            raise
-        raise OSError(f"{folder} was written; only printing failed: {error.strerror}") from error
-
-
 def _verbose(quiet: bool) -> int:
-    """Return what the estimator is to show: nothing, a bar, or a line now and then."""
+    """Return what the estimator shows: nothing, a progress bar, or lines for a log."""
     if quiet:
         return 0
     return 1 if sys.stderr.isatty() and find_spec("tqdm") else 2
 
 
-def _save(outcome: "Outcome", folder: Path, force: bool) -> list[str]:
-    """Write the run; return what could not be written."""
+def _save(outcome: "Outcome", folder: Path, force: bool) -> None:
+    """Write the run."""
     from scipy import sparse
 
     from odsymnmf import report, runs
     from odsymnmf.cli.summary import facts, record
-    from odsymnmf.cli.words import features_of
-    from odsymnmf.estimators import saving
 
-    model, names = outcome.model, outcome.items.names
+    model, names = outcome.model, outcome.data.names
     H = model.membership_
     with runs.new_run(folder, force=force) as new:
         sets = outcome.sets if sparse.issparse(H) else None
         runs.write_result(new, names, H, record(outcome), sets, model.labels_)
-        saving.save(
-            model, new / "model.odsym", names=list(names), features=features_of(outcome.items)
-        )
+        model._terms, model._idf = features_of(outcome.data)
+        model.save(new / "model.npz", names=list(names))
         if outcome.topics is not None:
             runs.write_topics(new, outcome.topics)
         if outcome.similarity is None:
-            return ["no report.html: it shows the matrix, which stays on the cluster"]
-        try:
-            page = report.page(
-                outcome.similarity,
-                outcome.members,
-                model.history_,
-                names=names,
-                title=outcome.title,
-                facts=facts(outcome),
-                restarts=model.restarts_.tolist(),
-                picture=outcome.picture,
-                sets=outcome.sets,
-                choice=outcome.choice,
-                topics=outcome.topics,
-                settings=outcome.settings,
-            )
-            runs.write_page(new, outcome.picture, page)
-        except MemoryError:
-            (new / "report.html").unlink(missing_ok=True)  # half of it
-            return ["not enough memory for report.html: the tables were written without it"]
-    return []
+            return
+        page = report.page(
+            outcome.similarity,
+            outcome.members,
+            model.history_,
+            names=names,
+            title=outcome.title,
+            facts=facts(outcome),
+            restarts=model.restart_steps_.tolist(),
+            picture=outcome.picture,
+            sets=outcome.sets,
+            choice=outcome.search,
+            topics=outcome.topics,
+            settings=outcome.settings,
+        )
+        runs.write_page(new, outcome.picture, page)
 
 
 def _affinity(
     inputs: tuple[str, ...],
     affinity: str | None,
-    text: bool,
-    format: str | None,
-    symmetrize: str | None,
+    texts: TextOptions | None,
+    reading: dict[str, Any],
 ) -> str:
-    """Return the affinity, if the options go together."""
-    if not text:
+    """Return the affinity; UsageError if options contradict each other."""
+    if texts is None:
         if len(inputs) > 1:
             raise click.UsageError("give one INPUT, or --text with several files of plain text")
         return affinity or "precomputed"
     if affinity not in (None, "cosine"):
         raise click.UsageError("--text compares by cosine; leave --affinity out")
-    if format or symmetrize:
-        raise click.UsageError("--text cannot be combined with --format or --symmetrize")
+    if reading:
+        option = next(iter(reading)).replace("_", "-")
+        raise click.UsageError(f"--text cannot be combined with --{option}")
     return "cosine"
 
 

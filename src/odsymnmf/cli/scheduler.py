@@ -1,6 +1,5 @@
 """Clustering on the workers of a Dask scheduler, for the option --scheduler."""
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,68 +8,63 @@ from typing import Any
 import click
 
 from odsymnmf import io
-from odsymnmf.io._graph import UNWEIGHTED
-from odsymnmf.io._header import edge_columns, has_ends, left_out
-from odsymnmf.io._items import bad, numbered
+from odsymnmf.io.symmetrize import UNWEIGHTED
+from odsymnmf.io.text import column_messages, edge_columns
 
 EXTRA = "pip install 'odsymnmf[distributed]'"
-# Seconds after which nobody answers.
-PATIENCE = 10
+# Seconds to wait for a scheduler.
+TIMEOUT = 10
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Be a client of a scheduler for a while."""
+    """Connect to a scheduler."""
     try:
         from distributed import Client
     except ImportError:
         raise click.ClickException(f"--scheduler needs Dask; install it with {EXTRA}") from None
     try:
-        client = Client(address, timeout=PATIENCE)
+        client = Client(address, timeout=TIMEOUT)
     except (OSError, ValueError) as error:
         raise click.ClickException(
-            f"no Dask scheduler answers at {address}: {error}; start one with dask scheduler, and "
-            "give the address that it prints"
+            f"no Dask scheduler at {address}: {error}; start one with dask scheduler and pass the "
+            "address that it prints"
         ) from None
     with client:
         yield client
 
 
-def read_links(path: str, symmetrize: str | None) -> tuple[Any, str]:
-    """Return the links of a parquet file, or of a folder of such files, and their SHA-256.
+def read_edges(
+    path: str,
+    *,
+    symmetrize: str | None = None,
+    columns: list[str] | None = None,
+    weight_column: str | None = None,
+) -> io.Dataset:
+    """Return the edges in a parquet file, or in a folder of such files.
 
-    The table stays on the workers, which must see the same path.
+    The workers read them, from the same path.
     """
     from odsymnmf.distributed import from_edges
 
     place = Path(path).resolve()
     files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
     if not files or not files[0].exists():
-        raise bad(place, "holds no parquet file", "give one, or a folder of some")
-    digest = hashlib.sha256()
-    for file in files:
-        with open(file, "rb") as content:
-            digest.update(hashlib.file_digest(content, "sha256").digest())
+        raise io.InputError(f"{place}: no parquet file; pass one, or a folder of them")
     try:
         import dask.dataframe as dd
 
         table = dd.read_parquet(str(place))
+        names = [str(name) for name in table.columns]
+        numeric = [kind.kind in "biuf" for kind in table.dtypes]
+        used = edge_columns(names, numeric, columns, weight_column)
+        source, target = (names[k] for k in used.ends)
+        weight = None if used.weight is None else names[used.weight]
+        A = from_edges(table, source, target, weight, symmetrize=symmetrize)
     except ImportError:
         raise click.ClickException(f"--scheduler needs Dask; install it with {EXTRA}") from None
-    except (OSError, ValueError) as error:
-        raise bad(place, f"is no sound parquet file ({error})") from None
-    top = [str(name) for name in table.columns]
-    named = edge_columns(top)
-    if named is None and not has_ends(top) and len(top) not in (2, 3):
-        raise bad(place, f"{len(top)} columns, none called source or target", "name two so")
-    ends, weight = (named.ends, named.weight) if named else ([0, 1], [2][: len(top) - 2])
-    try:
-        source, target = (top[k] for k in ends)
-        A = from_edges(
-            table, source, target, top[weight[0]] if weight else None, symmetrize=symmetrize
-        )
-    except ValueError as error:
-        raise bad(place, str(error).replace("symmetrize=", "--symmetrize ")) from None
-    notes = left_out(top, {*ends, *weight}) + ([] if weight else [UNWEIGHTED])
-    names = numbered(A.n) if A.names is None else [str(name) for name in A.names]
-    return io.Items(A, names, "parquet", notes), digest.hexdigest()
+    except (IndexError, OSError, ValueError) as error:
+        raise io.InputError(f"{place}: {error}") from None
+    messages = column_messages(names, used) + ([UNWEIGHTED] if weight is None else [])
+    items = [str(name) for name in (range(A.n) if A.names is None else A.names)]
+    return io.Dataset(A, items, "parquet", messages)

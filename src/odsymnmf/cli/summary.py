@@ -1,7 +1,6 @@
-"""What is said of a run: on the terminal, on its page, and in run.json."""
+"""Results of a run for the terminal, the report and run.json."""
 
 import datetime
-import math
 import platform
 import re
 from collections.abc import Mapping, Sequence
@@ -11,23 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import odsymnmf
-from odsymnmf.cli.info import PACKAGES, installed
-from odsymnmf.cli.text import plain, table
-from odsymnmf.cli.wording import in_options
-from odsymnmf.drawing.names import count
+from odsymnmf.cli.options import plain, table
+from odsymnmf.cli.tools import PACKAGES, installed
+from odsymnmf.plots import count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from odsymnmf import ODSymNMF
-    from odsymnmf.cli.fit import PairWeights
-    from odsymnmf.drawing import MatrixPicture, Members
-    from odsymnmf.io import Items
-    from odsymnmf.report import Choice, Topics
+    from odsymnmf.choose import NumberOfClusters
+    from odsymnmf.io import Dataset
+    from odsymnmf.membership_view import MembershipView
+    from odsymnmf.plots import MatrixPicture
+    from odsymnmf.report import Topics
 
 # How many clusters, and members of each, are shown on the terminal; the page shows all.
 CLUSTERS, MEMBERS, WORDS = 20, 5, 8
-# Numbers may begin so; anything else that does, a spreadsheet takes for a formula.
+# A spreadsheet reads names with these beginnings as formulas, unless they are numbers.
 FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
 
@@ -36,85 +33,91 @@ class Outcome:
     """A finished fit and what led to it."""
 
     inputs: Sequence[str]
-    items: "Items"
-    fingerprint: str
+    data: "Dataset"
     parameters: dict[str, Any]
     model: "ODSymNMF"
-    interrupted: bool
     seconds: dict[str, float]
-    topics: "Topics | None" = None
     words: Mapping[str, Any] | None = None
-    weights: "PairWeights | None" = None
+    weights_path: str | None = None
+    weights: Any = None
+    reading: Mapping[str, Any] | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or SIGTERM ended the fit."""
+        return bool(self.model.status_ == "interrupted")
+
+    @cached_property
+    def topics(self) -> "Topics | None":
+        """The top words of every cluster, for texts."""
+        if self.words is None:
+            return None
+        from odsymnmf.memberships import top_features
+
+        return top_features(self.model.membership_, self.data.matrix, self.data.feature_names)
 
     @property
     def title(self) -> str:
-        """What was clustered, by name."""
+        """The name of the input."""
         more = f" and {len(self.inputs) - 1} more" if len(self.inputs) > 1 else ""
         return plain(Path(self.inputs[0]).resolve().name, 100) + more
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What "auto" stood for, in words; a hint names options, not arguments."""
-        from odsymnmf.cli.cluster import cluster
+        """The values chosen for "auto", as text."""
+        words = {"kind": "kind of input"}
+        settings = self.model.settings_.items()
+        return {words.get(name, name): _in_words(value) for name, value in settings}
 
-        found = {name: _in_words(value) for name, value in self.model.settings_.items()}
-        found |= {name: in_options(found[name], cluster) for name in found if name == "hint"}
-        return {"kind of input" if name == "kind" else name: value for name, value in found.items()}
-
-    @cached_property
-    def choice(self) -> "Choice | None":
+    @property
+    def search(self) -> "NumberOfClusters | None":
         """How the number of clusters was chosen, if it was."""
-        found = getattr(self.model, "choice_", None)
-        if found is None:
-            return None
-        from odsymnmf.choose.result import MEASURES
-        from odsymnmf.report import Choice
-
-        values = found.values.tolist()
-        measure = MEASURES[found.measure]
-        return Choice(found.candidates.tolist(), values, found.n_clusters, found.reason, measure)
+        return getattr(self.model, "n_clusters_search_", None)
 
     @cached_property
-    def members(self) -> "Members":
-        """H as the page and the terminal show it."""
-        from odsymnmf.drawing import as_members
+    def members(self) -> "MembershipView":
+        """Memberships with labels and strengths."""
+        from odsymnmf.membership_view import as_view
 
-        return as_members(self.model.membership_, None, self.model.labels_)
+        return as_view(self.model.membership_, labels=self.model.labels_)
 
     @cached_property
-    def sets(self) -> "list[NDArray[Any]]":
-        """The items of every cluster: an item may be in several, but counts in one.
+    def sets(self) -> list[list[int]]:
+        """The items of every cluster; an item may be in several.
 
-        Where memberships are sparse, those with a fifth of the cluster's largest membership: that
-        agrees best with the known groups of planted graphs (docs/many_clusters.md).
+        For sparse H, items with at least a fifth of the cluster's largest entry
+        (docs/many_clusters.md).
         """
         from scipy.sparse import issparse
 
-        many = issparse(self.model.membership_)
-        return self.members.column_sets() if many else self.members.sets()
+        from odsymnmf.memberships import overlapping_sets
+
+        if issparse(self.model.membership_):
+            return overlapping_sets(self.members, 0.2, rule="column")
+        return overlapping_sets(self.members)
 
     @cached_property
     def picture(self) -> "MatrixPicture | None":
-        """The matrix, unless there are more clusters than can be seen."""
-        from odsymnmf.drawing import MOST_CLUSTERS, matrix_picture
+        """The picture of the matrix; None with more than MAX_CLUSTERS clusters."""
+        from odsymnmf.plots import MAX_CLUSTERS, matrix_picture
 
-        if self.members.r > MOST_CLUSTERS:
+        if self.members.r > MAX_CLUSTERS:
             return None
         return matrix_picture(self.similarity, self.members)
 
     @cached_property
     def similarity(self) -> Any:
-        """What was fitted; None if it stays on the cluster."""
+        """The fitted similarities; None if they are on a Dask cluster."""
         return getattr(self.model, "similarity_", None)
 
     @cached_property
     def scores(self) -> dict[str, float] | None:
-        """Accuracy, NMI and ARI, where the input came with known groups."""
-        if self.items.truth is None:
+        """Accuracy, NMI and ARI; None if the input has no known groups."""
+        if self.data.target is None:
             return None
         from odsymnmf.metrics import scores
 
-        return scores(self.model.labels_, self.items.truth)
+        return scores(self.model.labels_, self.data.target)
 
     @cached_property
     def explained(self) -> float | None:
@@ -124,24 +127,21 @@ class Outcome:
         A = self.similarity
         if A is None:
             return None
-        try:
-            options = {name: self.parameters[name] for name in ("loss", "l1_ratio")}
-            nothing = odsymnmf.objective(A, np.zeros((A.n, 1)), **options)
-        except MemoryError:  # the result is worth more than this number
-            return None
-        return 1 - self.model.objective_ / nothing if nothing > 0 else None
+        options = {name: self.parameters[name] for name in ("loss", "l1_ratio")}
+        zero = odsymnmf.objective(A, np.zeros((A.n, 1)), **options)
+        return 1 - self.model.objective_ / zero if zero > 0 else None
 
     @property
     def fit(self) -> str:
-        """How good the fit is, in words."""
+        """The explained fraction, as text."""
         if self.explained is None:
-            elsewhere = self.similarity is None
-            why = "the matrix is on a cluster" if elsewhere else "all similarities are zero, or"
-            return f"not known: {why}" + " there was too little memory" * (not elsewhere)
-        from odsymnmf.engine.losses import loss_class
+            on_cluster = self.similarity is None
+            reason = "the matrix is on a cluster" if on_cluster else "all similarities are zero"
+            return f"not known: {reason}"
+        from odsymnmf.solvers.losses import loss_class
 
         loss = loss_class(self.parameters["loss"], l1_ratio=self.parameters["l1_ratio"])
-        return f"{100 * self.explained:.1f} % of the {loss.explains}"
+        return f"{100 * self.explained:.1f} % of the {loss.explained_name}"
 
     @property
     def end(self) -> str:
@@ -154,42 +154,43 @@ class Outcome:
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one start."""
+        """Whether there are several initializations."""
         return bool(self.parameters["n_init"] > 1)
 
     @property
     def kept(self) -> str:
-        """What an interrupted fit leaves."""
+        """What an interrupted fit returns."""
         if self.several:
             return "the best of the starts so far"
         return f"the last complete iteration ({self.model.n_iter_})"
 
 
-def notes(items: "Items", r: Any) -> list[str]:
-    """Return what to know before the fit."""
-    found = list(items.notes)
-    # Such names are written as they are: changed names would match nothing any more.
-    formulas = [name for name in items.names if FORMULA.match(name)]
+def notes(data: "Dataset", r: Any) -> list[str]:
+    """Return the messages to print before the fit."""
+    messages = list(data.messages)
+    # Names are written unchanged, so that they match those of the input.
+    formulas = [name for name in data.names if FORMULA.match(name)]
     if formulas:
-        look = "name looks like a formula" if len(formulas) == 1 else "names look like formulas"
-        found.append(
-            f"{len(formulas)} {look}, such as {plain(formulas[0])!r}; in a spreadsheet, "
+        verb = "name looks like a formula" if len(formulas) == 1 else "names look like formulas"
+        messages.append(
+            f"{len(formulas)} {verb}, such as {plain(formulas[0])!r}; in a spreadsheet, "
             "import the names in labels.csv and membership.csv as text"
         )
-    if isinstance(r, int) and r > len(items.names):
-        found.append(f"-r {r} is more than the {len(items.names)} items: clusters will be empty")
-    return found
+    if isinstance(r, int) and r > len(data.names):
+        messages.append(f"-r {r} is more than the {len(data.names)} items: clusters will be empty")
+    return messages
 
 
-def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
-    """Return what is printed at the end."""
-    model, names = outcome.model, outcome.items.names
+def summary(outcome: Outcome, folder: Path) -> str:
+    """Return the text that is printed after the fit."""
+    model, names = outcome.model, outcome.data.names
     H, labels = model.membership_, model.labels_
     lines = [
         f"{outcome.title}: {count(len(names), 'item')} in {count(H.shape[1], 'cluster')}, "
         f"{outcome.end} ({outcome.seconds['fit']:.1f} s), objective {model.objective_:.6g}",
         f"explained: {outcome.fit}",
-        *([f"number of clusters: {outcome.choice.reason}"] if outcome.choice else []),
+        *([f"number of clusters: {outcome.search.reason}"] if outcome.search else []),
+        *([f"input: {'; '.join(outcome.data.messages)}"] if outcome.data.messages else []),
         "",
         *_clusters(outcome),
     ]
@@ -205,30 +206,28 @@ def summary(outcome: Outcome, folder: Path, *, page: bool = True) -> str:
     lines += [
         "",
         f"wrote {folder}",
-        *([f"open {folder / 'report.html'} in a browser"] if page else []),
+        "no report.html, because the matrix stays on the cluster"
+        if outcome.similarity is None
+        else f"open {folder / 'report.html'} in a browser",
     ]
     return "\n".join(lines)
 
 
 def _clusters(outcome: Outcome) -> list[str]:
-    names = outcome.items.names
-    try:
-        members, sets = outcome.members, outcome.sets
-    except MemoryError:
-        return []
-    topics = outcome.topics
-    shown = "strongest members, shared ones too" if topics is None else "top words"
+    names = outcome.data.names
+    members, sets, topics = outcome.members, outcome.sets, outcome.topics
+    shown = "top members, including overlaps" if topics is None else "top words"
     rows = [["cluster", "items", shown]]
     for l in range(min(CLUSTERS, members.r)):
-        who = [names[i] for i in sets[l][:MEMBERS]]
-        best = who if topics is None else [word for word, _ in topics[l][:WORDS]]
-        rows.append([str(l), str(members.sizes[l]), ", ".join(map(plain, best))])
+        strongest = [names[i] for i in sets[l][:MEMBERS]]
+        listed = strongest if topics is None else [word for word, _ in topics[l][:WORDS]]
+        rows.append([str(l), str(members.sizes[l]), ", ".join(map(plain, listed))])
     more = members.r - CLUSTERS
     return [table(rows)] + ([f"and {count(more, 'more cluster')}"] if more > 0 else [])
 
 
 def advice(outcome: Outcome, folder: Path) -> list[str]:
-    """Return what to know of a fit that did not come to its end, or what to try."""
+    """Return hints, and what to do if the fit has not converged."""
     if outcome.interrupted:
         return [f"interrupted: {outcome.kept} is in {folder}"]
     hint = outcome.settings.get("hint")
@@ -239,52 +238,52 @@ def advice(outcome: Outcome, folder: Path) -> list[str]:
 
 
 def facts(outcome: Outcome) -> dict[str, str]:
-    """Return what the page says of the run."""
+    """Return the facts shown in the report."""
     p, A = outcome.parameters, outcome.similarity
     r = outcome.model.n_clusters_
-    found = {"items": f"{A.n:,}", "clusters": f"{r:,}", "format": outcome.items.format}
-    if A.stored < A.n * (A.n - 1) // 2:
-        found["linked pairs"] = f"{A.stored:,}"
-    found["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
-    found["explained"] = outcome.fit
+    lines = {"items": f"{A.n:,}", "clusters": f"{r:,}", "format": outcome.data.format}
+    if A.n_stored < A.n * (A.n - 1) // 2:
+        lines["linked pairs"] = f"{A.n_stored:,}"
+    lines["result"] = f"{outcome.end}, objective {outcome.model.objective_:.6g}"
+    lines["explained"] = outcome.fit
     shown = ("loss", "affinity", "normalize", "upper", "zero_weight", "init", "n_init", "restarts")
     for name in shown:
         if p[name] is not None:
-            found[name] = str(p[name])
+            lines[name] = str(p[name])
     if outcome.weights is not None:
-        listed = outcome.weights.matrix.nnz // 2
-        found["weights"] = f"{plain(outcome.weights.path, 100)}, {count(listed, 'pair')}"
+        pairs = count(outcome.weights.nnz // 2, "pair")
+        lines["weights"] = f"{plain(outcome.weights_path or '', 100)}, {pairs}"
     for name, value in (outcome.words or {}).items():
-        found[name] = str(value)
-    found["seed"] = str(p["random_state"])
-    found["time"] = (
+        lines[name] = str(value)
+    lines["random_state"] = str(p["random_state"])
+    lines["time"] = (
         f"{outcome.seconds['read']:.1f} s to read, {outcome.seconds['fit']:.1f} s to fit"
     )
     if outcome.scores:
-        found["compared with known groups"] = _joined(outcome.scores)
-    for i, note in enumerate(outcome.items.notes):
-        found[f"note {i + 1}"] = note
-    found["odsymnmf"] = odsymnmf.__version__
-    found["SHA-256 of the input"] = outcome.fingerprint
-    return found
+        lines["compared with known groups"] = _joined(outcome.scores)
+    if outcome.data.messages:
+        lines["input"] = "; ".join(outcome.data.messages)
+    lines["odsymnmf"] = odsymnmf.__version__
+    return lines
 
 
 def record(outcome: Outcome) -> dict[str, Any]:
-    """Return run.json: what is needed to run it again, and to trust the result."""
-    model, items = outcome.model, outcome.items
+    """Return the content of run.json."""
+    model, data, weights_path = outcome.model, outcome.data, outcome.weights_path
+    weights = {} if weights_path is None else {"weights": {"path": plain(weights_path, 10_000)}}
     return {
         "input": {
             "paths": [plain(path, 10_000) for path in outcome.inputs],
-            "format": items.format,
-            "sha256": outcome.fingerprint,
-            "items": len(items.names),
-            "notes": list(items.notes),
-            **_weights(outcome),
+            "format": data.format,
+            "items": len(data.names),
+            "messages": list(data.messages),
+            "options": dict(outcome.reading or {}),
+            **weights,
         },
         "parameters": outcome.parameters,
         **({} if outcome.words is None else {"words": dict(outcome.words)}),
         "settings": model.settings_,
-        "choice": _choice(model),
+        "choice": _choice(outcome.search),
         "fit": {
             "objective": model.objective_,
             "explained": outcome.explained,
@@ -295,7 +294,7 @@ def record(outcome: Outcome) -> dict[str, Any]:
             "interrupted": outcome.interrupted,
             "end": outcome.end,
             "history": model.history_.tolist(),
-            "restarts": model.restarts_.tolist(),
+            "restarts": model.restart_steps_.tolist(),
         },
         "scores": outcome.scores,
         "seconds": {part: round(t, 3) for part, t in outcome.seconds.items()},
@@ -308,30 +307,13 @@ def record(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _weights(outcome: Outcome) -> dict[str, Any]:
-    """Return the file of weights, if there is one."""
-    found = outcome.weights
-    if found is None:
-        return {}
-    return {"weights": {"path": plain(found.path, 10_000), "sha256": found.fingerprint}}
-
-
-def _choice(model: "ODSymNMF") -> dict[str, Any] | None:
-    """Return how the number of clusters was chosen, with null where nothing was measured."""
-    found = getattr(model, "choice_", None)
+def _choice(found: "NumberOfClusters | None") -> dict[str, Any] | None:
+    """Return how the number of clusters was chosen."""
     if found is None:
         return None
-    table = {
-        name: [value if math.isfinite(value) else None for value in column.tolist()]
-        for name, column in found.table.items()
-    }
-    return {
-        "n_clusters": found.n_clusters,
-        "reason": found.reason,
-        "measure": found.measure,
-        "bethe_hessian": found.bethe_hessian,
-        "table": table,
-    }
+    table = {name: column.tolist() for name, column in found.table.items()}
+    fields = ("n_clusters", "evidence", "reason", "resolution")
+    return {**{name: getattr(found, name) for name in fields}, "table": table}
 
 
 def _in_words(value: Any) -> str:

@@ -1,21 +1,20 @@
-"""Readers: a file in, items with their similarities out, or a clear error.
+"""Readers of files: items with their similarities or features, texts, labels and weights.
 
-`read` knows edge lists, adjacency lists, tables, Matrix Market, NumPy, SciPy, parquet, GraphML,
-GEXF, GML, Pajek and CLUTO files, compressed with gzip or not; `read_texts` folders, tables and
-lines of texts, `read_labels` a table of clusters, `read_weights` the weights of pairs. Nothing is
-ever unpickled or executed, and no more memory is set aside than the size of a file justifies.
+`read` reads edge lists, adjacency lists, tables, Matrix Market, NumPy, SciPy, parquet, GraphML,
+GEXF, GML and Pajek files, compressed or not; `read_texts` folders, tables and lines of texts,
+`read_labels` a table of clusters, `read_cover` overlapping clusters, `read_weights` the weights of
+pairs. Nothing is unpickled or executed.
 """
 
-from odsymnmf.io._covers import read_cover
-from odsymnmf.io._items import InputError, Items
-from odsymnmf.io._read import FORMATS, read
-from odsymnmf.io._texts import read_labels, read_texts
-from odsymnmf.io._weights import read_weights
+from odsymnmf.inputs import Dataset
+from odsymnmf.io.dataset import FORMATS, InputError, read
+from odsymnmf.io.texts import read_cover, read_labels, read_texts
+from odsymnmf.io.weights import read_weights
 
 __all__ = [
     "FORMATS",
+    "Dataset",
     "InputError",
-    "Items",
     "read",
     "read_cover",
     "read_labels",

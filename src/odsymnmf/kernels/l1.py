@@ -1,13 +1,13 @@
-"""l1: one row of H after another, every entry a weighted median over the neighbours.
+"""l1: rows of H, each entry a weighted median over the neighbors of the item.
 
 Entry (k, l) minimises sum_{i != k} w_ik |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
 b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 0, so only
-neighbours with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
+neighbors with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
 zero. T = sum_{i != k} w_ik H_il is the weight in all: w0 (W_l - H_kl) with W_l = sum_i H_il, plus
-what the exceptions differ by. Neighbours with no entry at all (not ``held``, a byte each) have no
+what the exceptions differ by. Neighbors without entries (not ``nonzero``, a byte each) have no
 weight anywhere; l1 leaves many items so.
 
-While row k is worked on, rho_i = A_ik - h_k . h_i is kept for its neighbours: b_i = rho_i +
+While row k is worked on, rho_i = A_ik - h_k . h_i is kept for its neighbors: b_i = rho_i +
 a_i x, and the sign of rho_i tells on which side of x the breakpoint lies. A fitted pair has
 rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry of its own.
 """
@@ -16,37 +16,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part, summing
-from odsymnmf.kernels.items import At, Limits
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TIE
+from odsymnmf.kernels.rows import CsrRows, RowRef
 from odsymnmf.kernels.sources import add_rows
 from odsymnmf.kernels.weighted_median import select
 from odsymnmf.kernels.weights import exact_sum
+from odsymnmf.utils import on_lines
 
 # Where the breakpoints within reach weigh too little, those within so many times it are tried.
 FURTHER = 4.0
 
 
-class Rows(NamedTuple):
-    """Rows of A: row which[p] of the CSR triple is the row of the p-th item asked for."""
-
-    which: Any
-    indptr: Any
-    indices: Any
-    data: Any
-
-
-class Sums(NamedTuple):
-    """What sweeps keep up to date: W_l = sum_i H_il, the largest it has been, who has entries."""
+class ColumnState(NamedTuple):
+    """W_l = sum_i H_il, the largest value it has had, and which items have any entry (nonzero)."""
 
     W: Any
     peak: Any
-    held: Any
+    nonzero: Any
 
 
-class Room(NamedTuple):
-    """Workspace: for each neighbour, for each column, and a[c, j] for a column and a neighbour."""
+class Workspace(NamedTuple):
+    """Workspace: for each neighbor, for each column, and a[c, j] for a column and a neighbor."""
 
     near: Any
     value: Any
@@ -65,50 +56,50 @@ class Room(NamedTuple):
     columns: Any
 
 
-def workspace(rows: Rows, weighted: bool, r: int) -> Room:
-    """Return room for the longest of the rows, and r columns."""
+def workspace(rows: CsrRows, weighted: bool, r: int) -> Workspace:
+    """Return workspace for the longest of the rows, and r columns."""
     m = int((rows.indptr[rows.which + 1] - rows.indptr[rows.which]).max(initial=0)) + 1
     near, picked = np.empty(m, dtype=rows.indices.dtype), np.empty(m, dtype=np.int64)
     value, weight, rho, points, weights = on_lines(5, m)
     a, columns = on_lines(r, m), np.empty(r + 1, dtype=np.int64)
     wa = on_lines(r, m) if weighted else a  # w_i a_i
     S, T, half, step = (np.empty(r) for _ in range(4))
-    return Room(
+    return Workspace(
         near, value, weight, rho, points, weights, picked, a, wa, S, T, half, np.zeros(r), step,
         columns,
     )  # fmt: skip
 
 
 @part
-def entry(x, half, reach, m, a, wa, room):
+def entry(x, half, reach, m, a, wa, work):
     """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
     signs of rho shows whether x is it already, and if not, on which side it lies. Only the
     breakpoints on that side within ``reach`` of x are looked at, more if these weigh too little.
     """
-    rho = room.rho
+    rho = work.rho
     above, at = _weight_above_and_at(m, wa, rho)
     if above <= half and (x == 0.0 or above + at > half):
         return x
     up = above > half
     while True:
-        count, weight = _within(reach, up, x, m, a, wa, room)
+        count, weight = _within(reach, up, x, m, a, wa, work)
         heavier = above if up else above + at + weight
         if above - weight <= half if up else heavier > half or reach > x:
             break
         reach *= FURTHER
-    return select(room.points, room.weights, count, heavier - half) if heavier > half else 0.0
+    return select(work.points, work.weights, count, heavier - half) if heavier > half else 0.0
 
 
 @part
-def _within(reach, up, x, m, a, wa, room):
+def _within(reach, up, x, m, a, wa, work):
     """List the positive breakpoints above or below x by at most ``reach``, and their weights.
 
     Return how many there are and what they weigh.
     """
-    value, rho, picked = room.value, room.rho, room.picked
-    points, weights = room.points, room.weights
+    value, rho, picked = work.value, work.rho, work.picked
+    points, weights = work.points, work.weights
     side = 1.0 if up else -1.0
     found = np.int64(0)
     for j in range(m):
@@ -147,23 +138,26 @@ def _column_sum(k, l, H):
 
 
 @part
-def positive_neighbours(q, rows, stored, held, room):
-    """List the neighbours with A_ik > 0 and some a_i > 0; return how many."""
+def positive_neighbors(q, rows, stored, nonzero, work):
+    """List the neighbors with A_ik > 0 and some a_i > 0; return how many."""
     indices, data = rows.indices, rows.data
-    near, value, kept = room.near, room.value, room.weight
+    near, value, kept = work.near, work.value, work.weight
     m = np.int64(0)
     for j in range(rows.indptr[q], rows.indptr[q + 1]):
         near[m] = indices[j]
         value[m] = data[j]
         kept[m] = 1.0 if stored is None else stored[j]
-        m += (data[j] > 0.0) & held[indices[j]]
+        m += (data[j] > 0.0) & nonzero[indices[j]]
     return m
 
 
 @part
-def totals(at, uneven, H, sums, room):
-    """Set T_l, the weight of all pairs of item k in column l, and half of it."""
-    k, W, peak, T, half = at.item, sums.W, sums.peak, room.T, room.half
+def totals(at, own, uneven, H, X, sums, work, new):
+    """Set T_l, the weight of all pairs of an item in column l, and half of it.
+
+    A new item is not contained in W.
+    """
+    k, W, peak, T, half = at.item, sums.W, sums.peak, work.T, work.half
     if uneven is not None:
         for l in range(len(T)):
             T[l] = 0.0
@@ -171,10 +165,12 @@ def totals(at, uneven, H, sums, room):
         first, last = pairs.indptr[at.pairs], pairs.indptr[at.pairs + 1]
         add_rows(T, pairs.indices, pairs.v, first, last, H)
     for l in range(len(T)):
-        t = W[l] - H[k, l]
-        if t < CANCELLED * peak[l]:
-            t = peak[l] = _column_sum(k, l, H)
-            W[l] = t + H[k, l]
+        t = W[l]
+        if not new:
+            t = W[l] - X[own, l]
+            if t < CANCELLED * peak[l]:
+                t = peak[l] = _column_sum(k, l, H)
+                W[l] = t + X[own, l]
         if uneven is None:
             T[l] = t
         else:
@@ -185,26 +181,26 @@ def totals(at, uneven, H, sums, room):
 
 
 @part
-def gather_columns(count, m, stored, H, room):
-    """Set a[c] to the entries of the neighbours in the c-th of the columns, wa[c] to w_i a_i."""
-    a, wa, near, columns = room.a, room.wa, room.near, room.columns
+def gather_columns(count, m, stored, H, work):
+    """Set a[c] to the entries of the neighbors in the c-th of the columns, wa[c] to w_i a_i."""
+    a, wa, near, columns = work.a, work.wa, work.near, work.columns
     for c in range(count):
         for j in range(m):
             a[c, j] = H[near[j], columns[c]]
         if stored is not None:
-            kept = room.weight
+            kept = work.weight
             for j in range(m):
                 wa[c, j] = kept[j] * a[c, j]
 
 
 @part
-def residuals(h, count, m, room):
+def residuals(h, count, m, work):
     """Set rho_i = A_ik - h_k . h_i, where h_k is zero but in the listed columns."""
-    rho, value, a = room.rho, room.value, room.a
+    rho, value, a = work.rho, work.value, work.a
     for j in range(m):
         rho[j] = value[j]
     for c in range(count):
-        x = h[room.columns[c]]
+        x = h[work.columns[c]]
         if x != 0.0:
             for j in range(m):
                 rho[j] -= x * a[c, j]
@@ -231,116 +227,126 @@ def move(step, m, a, value, rho, weight):
 
 
 @part
-def begin(sums, room):
+def begin(sums, work):
     """Note the largest sums, and forget how long the last steps were."""
-    W, peak, reach = sums.W, sums.peak, room.reach
+    W, peak, reach = sums.W, sums.peak, work.reach
     for l in range(len(W)):
         peak[l] = max(peak[l], W[l])
         reach[l] = 0.0
 
 
 @part
-def _update(count, sums, room):
-    """W += the steps of the entries that were looked at."""
-    W, columns, steps = sums.W, room.columns, room.step
-    for c in range(count):
-        W[columns[c]] += steps[c]
+def solve_row(at, own, rows, stored, uneven, H, X, sums, work, bounds, new, out):
+    """Set the entries of row ``own`` of X to their optimum in turn, and write them to ``out``.
 
-
-@part
-def solve_row(at, rows, stored, uneven, H, sums, room, limits, out):
-    """Bring the entries of the row of an item to their optimum in turn, and write them down.
-
-    Return how many entries were looked at (their columns and changes are listed in the workspace),
+    Return how many entries were visited (their columns and changes are listed in the workspace),
     the decrease of the objective and the largest change.
     """
-    k, o = at.item, at.out
-    columns, reach, steps = room.columns, room.reach, room.step
-    S, T, half = room.S, room.T, room.half
-    m = positive_neighbours(at.row, rows, stored, sums.held, room)
+    o = at.out
+    columns, reach, steps = work.columns, work.reach, work.step
+    S, T, half = work.S, work.T, work.half
+    m = positive_neighbors(at.row, rows, stored, sums.nonzero, work)
     for l in range(len(S)):
         S[l] = 0.0
     # No positive breakpoints weigh more than S.
-    add_rows(S, room.near, room.weight, 0, m, H)
-    totals(at, uneven, H, sums, room)
+    add_rows(S, work.near, work.weight, 0, m, H)
+    totals(at, own, uneven, H, X, sums, work, new)
     count = np.int64(0)
     for l in range(len(S)):
         columns[count] = l
-        count += (H[k, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
+        count += (X[own, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
     decrease, largest = 0.0, 0.0
     if count > 0:
-        gather_columns(count, m, stored, H, room)
-        residuals(H[k], count, m, room)
+        gather_columns(count, m, stored, H, work)
+        residuals(X[own], count, m, work)
     for c in range(count):
         l = columns[c]
-        old = H[k, l]
-        new = 0.0
+        old = X[own, l]
+        new_value = 0.0
         if T[l] <= 0.0:
-            new = limits.empty
+            new_value = bounds.empty
         elif S[l] > half[l]:
             far = reach[l] if reach[l] > 0.0 else T[l]
-            new = min(entry(old, half[l], far, m, room.a[c], room.wa[c], room), limits.upper)
-        out[o, l] = new
+            best = entry(old, half[l], far, m, work.a[c], work.wa[c], work)
+            new_value = min(best, bounds.upper)
+        out[o, l] = new_value
         step = out[o, l] - old
         steps[c] = step
         if step != 0.0:
             if stored is None:
-                moved = move(step, m, room.a[c], room.value, room.rho, None)
+                moved = move(step, m, work.a[c], work.value, work.rho, None)
             else:
-                moved = move(step, m, room.a[c], room.value, room.rho, room.weight)
+                moved = move(step, m, work.a[c], work.value, work.rho, work.weight)
             decrease += 2.0 * (2.0 * moved - step * T[l])
             largest = max(largest, abs(step))
             reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
     return count, decrease, largest
 
 
-@kernel
-def sweep(items, rows, stored, uneven, H, sums, room, limits):
-    """Bring the rows of the items in H to their optimum in turn, and the sums with them.
+@part
+def _clear_other_columns(p, count, out, columns, saved):
+    """Set out[p] to zero except in the columns that were visited."""
+    for c in range(count):
+        saved[c] = out[p, columns[c]]
+    for l in range(out.shape[1]):
+        out[p, l] = 0.0
+    for c in range(count):
+        out[p, columns[c]] = saved[c]
 
-    ``stored`` is what the stored pairs of ``rows`` weigh, None if each weighs one. Return the
-    decrease of the objective and the largest change of an entry.
+
+@part
+def largest_entry(x):
+    top = 0.0
+    for l in range(len(x)):
+        top = max(top, x[l])
+    return top
+
+
+@kernel
+def l1_rows(
+    items, rows, stored, uneven, H, X, sums, work, bounds, passes, in_place, out, moved, change
+):
+    """Set rows ``items`` of X to their optimum.
+
+    See docs/algorithms.md, "Why l1 can profit from sparsity".
+    ``stored`` are the weights of the pairs in ``rows``, None if each is one. In place (X and out
+    are H), W follows each row: Gauss-Seidel. Otherwise row p of ``out`` is solved against H and W
+    as they are: a round; it is undefined unless ``moved[p]``, and W changes by ``change``. With
+    ``passes`` > 1, the rows of X (which is ``out``) are new items that W does not contain; each
+    is solved until no entry moves.
+
+    Costs O(r) for each neighbor with A_ik > 0. Return the decrease of the objective, the largest
+    change of an entry and, of a round, what pairs of its items add if nothing is stored.
     """
-    total, furthest = 0.0, 0.0
-    begin(sums, room)
+    new, total, furthest, clash = passes > 1, 0.0, 0.0, 0.0
+    columns, steps, nonzero, W = work.columns, work.step, sums.nonzero, sums.W
+    begin(sums, work)
     for p in range(len(items)):
         k = items[p]
-        at = At(k, rows.which[p], k, k)
-        count, decrease, largest = solve_row(at, rows, stored, uneven, H, sums, room, limits, H)
+        o = k if in_place else p
+        at = RowRef(len(H) if new else k, rows.which[p], p if new else k, o)
+        count, decrease, largest = np.int64(0), 0.0, 0.0
+        for _ in range(passes):
+            count, decrease, largest = solve_row(
+                at, k, rows, stored, uneven, H, X, sums, work, bounds, new, out
+            )
+            if new and largest <= ROUNDING * largest_entry(out[o]):
+                break
         total += decrease
         furthest = max(furthest, largest)
-        if largest > 0.0:
-            held = sums.held
-            held[k] = True
-            _update(count, sums, room)
-    return total, furthest
-
-
-@kernel
-def solve(rows, stored, uneven, H, sums, others, room, upper, passes, X):
-    """Improve each row of X against rows of H that stay, entry by entry, until none moves.
-
-    Row p of ``rows`` holds the similarities of row p of X to the rows of H but the last, which is
-    room to work in; ``others`` holds the sums of the columns of the others.
-    """
-    n, W, peak, limits = len(H) - 1, sums.W, sums.peak, Limits(upper, 0.0)
-    for p in range(len(X)):
-        for l in range(len(others)):
-            H[n, l] = X[p, l]
-            W[l] = others[l] + X[p, l]
-            peak[l] = 0.0
-        for _ in range(passes):
-            largest, top = 0.0, 0.0
-            begin(sums, room)
-            at = At(n, p, p, n)
-            count, _, largest = solve_row(at, rows, stored, uneven, H, sums, room, limits, H)
-            _update(count, sums, room)
-            for l in range(len(others)):
-                top = max(top, H[n, l])
-            if largest <= ROUNDING * top:
-                break
-        for l in range(len(others)):
-            X[p, l] = H[n, l]
+        if in_place:
+            if largest > 0.0:
+                nonzero[k] = True
+                for c in range(count):
+                    W[columns[c]] += steps[c]
+        elif not new:
+            moved[p] = largest > 0.0
+            if largest > 0.0:
+                _clear_other_columns(p, count, out, columns, work.S)
+                for c in range(count):
+                    clash += change[columns[c]] * steps[c]
+                    change[columns[c]] += steps[c]
+    return total, furthest, 2.0 * clash
 
 
 @kernel

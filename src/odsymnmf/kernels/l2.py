@@ -1,39 +1,47 @@
-"""l2: one row of H after another, every entry at its optimum (exact coordinate descent).
+"""l2: rows of H, each entry at its optimum (exact coordinate descent).
 
-With the other rows fixed, row x of item k minimises x^T M x - 2 b . x over 0 <= x <= upper, where
+With the other rows fixed, row x of item k minimizes x^T M x - 2 b . x over 0 <= x <= upper, where
 M = sum_{j != k} w_kj h_j h_j^T and b = sum_{j != k} w_kj A_kj h_j. Half its gradient is -q with
 q = b - M x. All pairs but the exceptions weigh w0, so with D = H^T H, g = sum_{j != k} A_kj h_j and
 e_j = A_kj - x . h_j for the exceptions j, whose weights differ from w0 by v_j,
 
     q = w0 (g - D_k x) + sum_j v_j e_j h_j,        M_ll = w0 D_k[l, l] + sum_j v_j H_jl^2.
 
-D_k = D - own own^T is never formed: ``own`` is what row k still has inside D. Given ``diagonal``
-(symNMF), the term (A_kk - |x|^2)^2 / 2 is added. All work is done in float64 whatever H is, so that
-float32 data lose nothing here.
+D_k = D - own own^T is never formed: ``own`` is the part of row k in D. With ``diagonal`` (symNMF),
+the term (A_kk - |x|^2)^2 / 2 is added. All computations are in float64, also for float32 data.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.arrays import on_lines
 from odsymnmf.kernels.compile import kernel, part
-from odsymnmf.kernels.items import At, Limits
+from odsymnmf.kernels.prefetch import prefetch
 from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.sources import add_rows, gather, gross, keep, learn, terms
+from odsymnmf.kernels.rows import RowRef
+from odsymnmf.kernels.sources import (
+    add_rows,
+    gather,
+    gross,
+    look_ahead,
+    rounding_scale,
+    save_row,
+    update_products,
+)
 from odsymnmf.kernels.symnmf import minimise_quartic
-from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
+from odsymnmf.kernels.weights import exact_sum, gather_exceptions, update_residuals, weigh
+from odsymnmf.utils import on_lines
 
 
-class Sums(NamedTuple):
-    """What sweeps keep up to date: D = H^T H, and the largest its diagonal has been."""
+class GramState(NamedTuple):
+    """D = H^T H, and the largest value that each entry of its diagonal has had."""
 
     D: Any
     peak: Any
 
 
-class Row(NamedTuple):
-    """Workspace for one row: x, what it was, what of it is inside D, g, u = D x, and more."""
+class Workspace(NamedTuple):
+    """Workspace for one row: x, its old value, its part in D (own), g, u = D x, and more."""
 
     x: Any
     before: Any
@@ -46,18 +54,17 @@ class Row(NamedTuple):
     found: Any
 
 
-def workspace(r: int) -> Row:
-    """Return room for one row of r entries."""
+def workspace(r: int) -> Workspace:
+    """Return workspace for a row of r entries."""
     room = on_lines(9, r + 1)
     x, before, own, g, u, inverse, root = room[:7, :r]
-    return Row(x, before, own, g, u, inverse, root, room[7], room[8].view(np.uintp))
+    return Workspace(x, before, own, g, u, inverse, root, room[7], room[8].view(np.uintp))
 
 
 @part
-def note_peaks(sums, row):
-    """Once a call will do: an entry stays until the next sweep, so what a sum reaches on the way
-    is no more than its two ends together."""
-    D, peak, root = sums.D, sums.peak, row.root
+def note_peaks(gram, work):
+    """Record the largest diagonal of D; between two calls, a sum is at most its two ends."""
+    D, peak, root = gram.D, gram.peak, work.root
     for l in range(len(root)):
         peak[l] = max(peak[l], D[l, l])
         root[l] = np.sqrt(peak[l])
@@ -85,28 +92,29 @@ def _leave_out_exactly(k, H, D, peak, own):
 
 
 @part
-def begin_row(k, H, sums, row):
-    """Set x = own = h_k and u = D x, and list the non-zeros of x.
+def begin_row(k, X, H, gram, work, new):
+    """Set x = x_k, own = its part in D (zero for a new item) and u = D x; list the nonzeros of x.
 
-    Return how many there are, |x|^2 and c = own . x: D_k x is u - c own.
+    Return their number, |x|^2 and c = own . x: D_k x is u - c own.
     """
-    D, peak = sums.D, sums.peak
+    D, peak = gram.D, gram.peak
     r = D.shape[0]
-    x, own, u = row.x, row.own, row.u
-    inverse, root, values, found = row.inverse, row.root, row.values, row.found
+    x, own, u = work.x, work.own, work.u
+    inverse, root, values, found = work.inverse, work.root, work.values, work.found
     m, norm, cancelled = np.int64(0), 0.0, False
     for l in range(r):
-        h = np.float64(H[k, l])
-        x[l] = own[l] = h
+        h = np.float64(X[k, l])
+        square = h * h
+        x[l], own[l] = h, 0.0 if new else h
         u[l] = 0.0
-        norm += h * h
-        a = D[l, l] - h * h
+        norm += square
+        a = D[l, l] - (0.0 if new else square)
         cancelled |= a < CANCELLED * peak[l]
         inverse[l] = 1.0 / a if a > TINY else 0.0
         found[m] = l  # without a branch to mispredict
         m += h != 0.0
-    c = norm
-    if cancelled:
+    c = 0.0 if new else norm
+    if cancelled and not new:
         _leave_out_exactly(k, H, D, peak, own)
         c = 0.0
         for l in range(r):
@@ -119,9 +127,9 @@ def begin_row(k, H, sums, row):
 
 
 @part
-def update_gram(m, sums, row):
+def update_gram(m, gram, work):
     """D += x x^T - own own^T, in the m rows where x has or had an entry."""
-    D, x, own, found = sums.D, row.x, row.own, row.found
+    D, x, own, found = gram.D, work.x, work.own, work.found
     for j in range(m):
         t = found[j]
         new, inside = x[t], own[t]
@@ -130,33 +138,42 @@ def update_gram(m, sums, row):
 
 
 @part
+def put_back(k, H, D):
+    """D += h_k h_k^T, after `begin_row` has taken row k out."""
+    for t in range(len(D)):
+        if H[k, t] != 0.0:
+            for l in range(len(D)):
+                D[t, l] += np.float64(H[k, t]) * np.float64(H[k, l])
+
+
+@part
 def _optimum(old, q, inverted, rough, upper):
-    """Return old + q / a within its limits; zero where no digit of it is known."""
+    """Return old + q / a within its bounds; zero where it has no correct digit."""
     new = old + q * inverted
     return min(new, upper) if new > ROUNDING * rough * inverted else 0.0
 
 
 @part
 def _violation(slope, old, upper):
-    """Return the size of half the slope, as far as the limits let the entry follow it."""
+    """Return the absolute value of the projected half gradient."""
     slope = max(slope, 0.0) if old <= 0.0 else slope
     return abs(min(slope, 0.0) if old >= upper else slope)
 
 
 @part
-def entries(at, source, uneven, diagonal, H, D, row, limits, start, out):
-    """Bring the entries of row x of an item to their optimum in turn, and write them down.
+def entries(at, source, uneven, diagonal, H, D, work, bounds, start, out):
+    """Set the entries of row x of an item to their optimum in turn, and write them to ``out``.
 
     ``start`` is what `begin_row` returned. Return how many entries x has or had, the decrease of f
-    and the violation of the optimality conditions met on the way.
+    and the violation of the optimality conditions.
     """
     m, norm, c = start
-    k, p, o, upper, r = at.item, at.row, at.out, limits.upper, D.shape[0]
-    x, own, g, u = row.x, row.own, row.g, row.u
-    inverse, root, found = row.inverse, row.root, row.found
+    k, p, o, upper, r = at.item, at.row, at.out, bounds.upper, D.shape[0]
+    x, own, g, u = work.x, work.own, work.g, work.u
+    inverse, root, found = work.inverse, work.root, work.found
     decrease, violation = 0.0, 0.0
-    # root_l size bounds what u_l (and g_l, if A is a Gram matrix) is made of
-    size = terms(source, k)
+    # root_l size bounds the terms of u_l (and of g_l, if A is a Gram matrix)
+    size = rounding_scale(source, k)
     for l in range(r):
         size += root[l] * x[l]
     if uneven is not None:
@@ -171,11 +188,11 @@ def entries(at, source, uneven, diagonal, H, D, row, limits, start, out):
                 a = exact_sum(uneven, at, l, H, 2)
                 rough = uneven.w0 * (abs(g[l]) + root[l] * size + gross(source, p, l)) + heavy
                 if a > TINY and abs(q) <= ROUNDING * rough:
-                    continue  # q has no digit left, and a step of q / a could be any number
+                    continue  # q has no correct digit, and zero could be far from the optimum
             inverted = 1.0 / a if a > TINY else 0.0
         if diagonal is None and old == 0.0 and q <= 0.0 and inverted > 0.0:
-            continue  # most entries are zero and stay so
-        slope, new = 0.0, limits.empty
+            continue  # most entries are zero and stay zero
+        slope, new = 0.0, bounds.empty
         if diagonal is not None:
             P_kk = diagonal[k] - (norm - old * old)
             slope = q - (old * old - P_kk) * old
@@ -203,61 +220,63 @@ def entries(at, source, uneven, diagonal, H, D, row, limits, start, out):
             for t in range(r):
                 u[t] += change * D[l, t]
             if uneven is not None:
-                follow(uneven, count, l, change)
+                update_residuals(uneven, count, l, change)
     return m, decrease, violation
 
 
 @kernel
-def sweep(items, source, uneven, diagonal, H, sums, row, limits):
-    """Bring the rows of the items in H to their optimum in turn, and the sums with them.
+def l2_rows(
+    items, source, uneven, diagonal, H, X, gram, work, bounds, passes, in_place, out, unsolved
+):
+    """Set rows ``items`` of X to their optimum: docs/algorithms.md, "Rows, not columns".
 
-    Return the decrease of the objective and the violation of the optimality conditions.
+    In place (X and out are H), D and the products with A follow each row: Gauss-Seidel. Otherwise
+    row p of ``out`` is solved against H and D as they are: a round. With ``passes`` > 1, the rows
+    of X (which is ``out``) are new items that D does not contain; each is solved until it converges
+    or after that many passes is marked ``unsolved``.
+
+    Costs the source of g, then O(r) for each entry that is or becomes nonzero. Return the decrease
+    of the objective (if every row were the only one) and the violation of the optimality
+    conditions.
     """
-    total, violations = 0.0, 0.0
-    note_peaks(sums, row)
+    r, new, total, violations = H.shape[1], passes > 1, 0.0, 0.0
+    note_peaks(gram, work)
     for p in range(len(items)):
-        k = items[p]
-        gather(source, p, items, H, row.g)
-        keep(source, k, H, row.before)
-        start = begin_row(k, H, sums, row)
-        m, decrease, violation = entries(
-            At(k, p, k, k), source, uneven, diagonal, H, sums.D, row, limits, start, H
-        )
+        k, o, tolerance = items[p], p, 0.0
+        if in_place:
+            o = k
+        else:
+            look_ahead(source, p, items)
+        gather(source, p, items, X, work.g)
+        if in_place:
+            save_row(source, k, X, work.before)
+        else:
+            if p + 1 < len(items):
+                prefetch(X, items[p + 1])
+            for l in range(r):
+                out[o, l] = X[k, l]
+        start = begin_row(k, X, H, gram, work, new)
+        m, norm, c = start
+        if new:
+            for l in range(r):
+                tolerance = max(tolerance, ROUNDING * abs(work.g[l]))
+            k = len(H)  # no row of H is its own
+        decrease, violation = 0.0, 0.0
+        for _ in range(passes):
+            at = RowRef(k, p, p if new else k, o)
+            m, decrease, violation = entries(
+                at, source, uneven, diagonal, H, gram.D, work, bounds, start, out
+            )
+            if violation <= tolerance:
+                break
+            start = (np.int64(0), norm, 0.0)
         total += decrease
         violations += violation
-        update_gram(m, sums, row)
-        learn(source, p, items, row.before, row.x, row.found)
+        if in_place:
+            update_gram(m, gram, work)
+            update_products(source, p, items, work.before, work.x, work.found)
+        elif new:
+            unsolved[p] = violation > tolerance
+        elif c != norm:
+            put_back(k, H, gram.D)
     return total, violations
-
-
-@kernel
-def solve(source, uneven, H, sums, row, upper, passes, X):
-    """Set each row of X to its optimum against rows of H that stay, in at most some passes.
-
-    Row p of X is a new item, whose g is that of ``source``. Return how many rows were not solved
-    to rounding; their numbers are negative in ``passes``, which says how many each has taken.
-    """
-    r, limits = H.shape[1], Limits(upper, 0.0)
-    x, own, u, inverse, found = row.x, row.own, row.u, row.inverse, row.found
-    D, unsolved = sums.D, 0
-    note_peaks(sums, row)
-    for l in range(r):
-        inverse[l] = 1.0 / D[l, l] if D[l, l] > TINY else 0.0
-    for p in range(len(X)):
-        gather(source, p, found, H, row.g)
-        at, most, largest = At(len(H), p, p, p), passes[p], 0.0
-        for l in range(r):
-            x[l] = own[l] = u[l] = X[p, l] = 0.0
-            largest = max(largest, abs(row.g[l]))
-        solved = False
-        for count in range(most):
-            start = (np.int64(0), 0.0, 0.0)
-            _, _, violation = entries(at, source, uneven, None, H, D, row, limits, start, X)
-            passes[p] = count + 1
-            if violation <= ROUNDING * largest:
-                solved = True
-                break
-        if not solved:
-            unsolved += 1
-            passes[p] = -most
-    return unsolved

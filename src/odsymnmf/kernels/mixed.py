@@ -1,11 +1,11 @@
-"""l1 and l2 mixed: one row of H after another, every entry at its optimum.
+"""l1 and l2 mixed: rows of H, each entry at its optimum.
 
-Entry (k, l) minimises alpha sum_i w_i |a_i x - b_i| + beta sum_i w_i (a_i x - b_i)^2 over
+Entry (k, l) minimizes alpha sum_i w_i |a_i x - b_i| + beta sum_i w_i (a_i x - b_i)^2 over
 0 <= x <= upper, in the letters of `l1` and `l2`. Its derivative,
 
     2 beta (M_ll x - c) + alpha (T - 2 weight of the breakpoints above x),     c = q_l + M_ll x_l,
 
-increases, with jumps at the breakpoints: so the minimiser is found by selection among these, as in
+increases, with jumps at the breakpoints: so the minimizer is found by selection among these, as in
 l1, and lies on one or between two of them, where the derivative is a straight line.
 """
 
@@ -14,18 +14,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
-from odsymnmf.kernels.items import At, Limits
-from odsymnmf.kernels.l1 import begin, gather_columns, move, positive_neighbours, residuals, totals
-from odsymnmf.kernels.l2 import begin_row, note_peaks, update_gram
+from odsymnmf.kernels.l1 import (
+    begin,
+    gather_columns,
+    largest_entry,
+    move,
+    positive_neighbors,
+    residuals,
+    totals,
+)
+from odsymnmf.kernels.l2 import begin_row, note_peaks, put_back, update_gram
 from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TINY
-from odsymnmf.kernels.sources import add_rows, remember
+from odsymnmf.kernels.rows import RowRef
+from odsymnmf.kernels.sources import add_rows, copy_row
 from odsymnmf.kernels.weighted_median import partition, pivot_of
-from odsymnmf.kernels.weights import exact_sum, follow, gather_exceptions, weigh
+from odsymnmf.kernels.weights import exact_sum, gather_exceptions, update_residuals, weigh
 
 
 @kernel
-def minimise(points, weights, count, T, alpha, beta, M, c):
-    """Return the minimiser over x >= 0; points[:count] are the positive breakpoints."""
+def minimize(points, weights, count, T, alpha, beta, M, c):
+    """Return the minimizer over x >= 0; points[:count] are the positive breakpoints."""
     low, high, above = np.int64(0), count, 0.0
     left, right = 0.0, np.inf
     while low < high:
@@ -44,9 +52,9 @@ def minimise(points, weights, count, T, alpha, beta, M, c):
 
 
 @part
-def _breakpoints(x, m, a, wa, room):
+def _breakpoints(x, m, a, wa, work):
     """List the positive breakpoints and their weights; return how many there are."""
-    rho, value, points, weights = room.rho, room.value, room.points, room.weights
+    rho, value, points, weights = work.rho, work.value, work.points, work.weights
     count = np.int64(0)
     for j in range(m):
         b = rho[j] + a[j] * x
@@ -57,14 +65,14 @@ def _breakpoints(x, m, a, wa, room):
     return count
 
 
-class Sums(NamedTuple):
+class State(NamedTuple):
     """What sweeps keep up to date, for l1 and for l2."""
 
     l1: Any
     l2: Any
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace for one row, that of l1 and that of l2."""
 
     l1: Any
@@ -72,29 +80,30 @@ class Room(NamedTuple):
 
 
 @part
-def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
-    """Bring the entries of the row of an item to their optimum in turn, and write them down.
+def solve_row(at, own, rows, stored, uneven, H, X, state, work, scales, bounds, new, out):
+    """Set the entries of row ``own`` of X to their optimum in turn, and write them to ``out``.
 
-    Return how many entries the row has or had, the decreases of f_1 and of f_2, and the largest
-    change.
+    Return how many entries the row has or had, the decreases of f_1 and of f_2, the largest
+    change, and whether row k was taken out of D.
     """
-    alpha, beta = mix
-    k, q, o, row, around = at.item, at.row, at.out, room.l2, room.l1
-    D, x, own, g, u = sums.l2.D, row.x, row.own, row.g, row.u
+    alpha, beta = scales
+    q, o, row, around = at.row, at.out, work.l2, work.l1
+    D, x, inside, g, u = state.l2.D, row.x, row.own, row.g, row.u
     S, T, columns, entries = around.S, around.T, around.columns, row.found
     r = D.shape[0]
     for l in range(r):
         g[l] = S[l] = 0.0
     add_rows(g, rows.indices, rows.data, rows.indptr[q], rows.indptr[q + 1], H)
-    remember(k, H, row.before)
-    m, _, c = begin_row(k, H, sums.l2, row)
-    near = positive_neighbours(q, rows, stored, sums.l1.held, around)
+    copy_row(own, X, row.before)
+    m, norm, c = begin_row(own, X, H, state.l2, row, new)
+    taken_out = c != norm
+    near = positive_neighbors(q, rows, stored, state.l1.nonzero, around)
     add_rows(S, around.near, around.weight, 0, near, H)
-    totals(at, uneven, H, sums.l1, around)
+    totals(at, own, uneven, H, X, state.l1, around, new)
     for l in range(r):
         columns[l] = l
     gather_columns(r, near, stored, H, around)
-    residuals(H[k], r, near, around)
+    residuals(X[own], r, near, around)
     if uneven is not None:
         count = gather_exceptions(uneven, at, H, x)
     size = 0.0
@@ -102,9 +111,9 @@ def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
         size += row.root[l] * x[l]
     first, second, largest = 0.0, 0.0, 0.0
     for l in range(r):
-        old, inside = x[l], own[l]
-        M = D[l, l] - inside * inside
-        q_l = g[l] - u[l] + inside * c
+        old = x[l]
+        M = D[l, l] - inside[l] * inside[l]
+        q_l = g[l] - u[l] + inside[l] * c
         rough = abs(g[l]) + row.root[l] * size
         if uneven is not None:
             q_l, M, full, heavy = weigh(uneven, count, l, q_l, M)
@@ -112,16 +121,16 @@ def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
             if CANCELLED * full > M:
                 M = exact_sum(uneven, at, l, H, 2)
                 if M > TINY and abs(q_l) <= ROUNDING * rough:
-                    continue  # q_l has no digit left, and zero could be far from the optimum
-        new = 0.0
+                    continue  # q_l has no correct digit, and zero could be far from the optimum
+        new_value = 0.0
         if M <= TINY or T[l] <= 0.0:
-            new = limits.empty
+            new_value = bounds.empty
         elif 2.0 * beta * (q_l + M * old) > alpha * (T[l] - 2.0 * S[l]):
             found = _breakpoints(old, near, around.a[l], around.wa[l], around)
             best = q_l + M * old
-            new = minimise(around.points, around.weights, found, T[l], alpha, beta, M, best)
-            new = min(new, limits.upper) if new > ROUNDING * rough / M else 0.0
-        out[o, l] = new
+            best = minimize(around.points, around.weights, found, T[l], alpha, beta, M, best)
+            new_value = min(best, bounds.upper) if best > ROUNDING * rough / M else 0.0
+        out[o, l] = new_value
         step = np.float64(out[o, l]) - old
         if step != 0.0:
             x[l] = old + step
@@ -134,77 +143,73 @@ def solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, out):
             first += 2.0 * (2.0 * moved - step * T[l])
             second += 2.0 * step * (2.0 * q_l - M * step)
             largest = max(largest, abs(step))
-            c += inside * step
+            c += inside[l] * step
             size += row.root[l] * max(step, 0.0)
             for t in range(r):
                 u[t] += step * D[l, t]
             if uneven is not None:
-                follow(uneven, count, l, step)
-    return m, first, second, largest
-
-
-@part
-def _update(sums, row):
-    """W += what the row has changed by."""
-    W, x, before = sums.W, row.x, row.before
-    for l in range(len(W)):
-        W[l] += x[l] - before[l]
+                update_residuals(uneven, count, l, step)
+    return m, first, second, largest, taken_out
 
 
 @kernel
-def sweep(items, rows, stored, uneven, H, sums, room, mix, limits):
-    """Bring the rows of the items in H to their optimum in turn, and the sums with them.
+def mixed_rows(
+    items,
+    rows,
+    stored,
+    uneven,
+    H,
+    X,
+    state,
+    work,
+    scales,
+    bounds,
+    passes,
+    in_place,
+    out,
+    moved,
+    change,
+):
+    """Set rows ``items`` of X to their optimum: docs/algorithms.md, "Losses in between".
 
-    Return the decreases of f_1 and of f_2, and the largest change of an entry.
+    The modes are those of `l1_rows`; ``change`` is that of W, and all of ``out`` is defined.
+    Costs those of `l1_rows` and of `l2_rows`. Return the decreases of f_1 and of f_2, the largest
+    change of an entry and, of a round, what pairs of its items add to f_1 if nothing is stored.
     """
-    absolute, squared, furthest = 0.0, 0.0, 0.0
-    note_peaks(sums.l2, room.l2)
-    begin(sums.l1, room.l1)
-    held = sums.l1.held
+    new = passes > 1
+    absolute, squared, furthest, clash = 0.0, 0.0, 0.0, 0.0
+    gram, row, nonzero, W = state.l2, work.l2, state.l1.nonzero, state.l1.W
+    x, before = row.x, row.before
+    note_peaks(gram, row)
+    begin(state.l1, work.l1)
     for p in range(len(items)):
         k = items[p]
-        m, first, second, largest = solve_row(
-            At(k, rows.which[p], k, k), rows, stored, uneven, H, sums, room, mix, limits, H
-        )
+        o = k if in_place else p
+        if not in_place:
+            for l in range(len(x)):
+                out[o, l] = X[k, l]
+        at = RowRef(len(H) if new else k, rows.which[p], p if new else k, o)
+        m, first, second, largest, taken_out = np.int64(0), 0.0, 0.0, 0.0, False
+        for _ in range(passes):
+            m, first, second, largest, taken_out = solve_row(
+                at, k, rows, stored, uneven, H, X, state, work, scales, bounds, new, out
+            )
+            if new and largest <= ROUNDING * largest_entry(out[o]):
+                break
         absolute += first
         squared += second
         furthest = max(furthest, largest)
-        if largest > 0.0:
-            held[k] = True
-            _update(sums.l1, room.l2)
-        update_gram(m, sums.l2, room.l2)
-    return absolute, squared, furthest
-
-
-@kernel
-def solve(rows, stored, uneven, H, sums, others, room, mix, upper, passes, X):
-    """Improve each row of X against rows of H that stay, until no entry moves.
-
-    Row p of ``rows`` holds the similarities of row p of X to the rows of H but the last, which is
-    room to work in; ``others`` are the sums of the columns of the others, and their H^T H.
-    """
-    n, r, limits = len(H) - 1, H.shape[1], Limits(upper, 0.0)
-    W, peak, D, top_D = sums.l1.W, sums.l1.peak, sums.l2.D, sums.l2.peak
-    W_others, D_others = others
-    for p in range(len(X)):
-        at = At(n, p, p, n)
-        for l in range(r):
-            H[n, l] = X[p, l]
-            W[l] = W_others[l] + X[p, l]
-            peak[l] = top_D[l] = 0.0
-        for l in range(r):
-            for t in range(r):
-                D[l, t] = D_others[l, t] + H[n, l] * H[n, t]
-        for _ in range(passes):
-            note_peaks(sums.l2, room.l2)
-            begin(sums.l1, room.l1)
-            top = 0.0
-            m, _, _, largest = solve_row(at, rows, stored, uneven, H, sums, room, mix, limits, H)
-            _update(sums.l1, room.l2)
-            for l in range(r):
-                top = max(top, H[n, l])
-            update_gram(m, sums.l2, room.l2)
-            if largest <= ROUNDING * top:
-                break
-        for l in range(r):
-            X[p, l] = H[n, l]
+        if in_place:
+            if largest > 0.0:
+                nonzero[k] = True
+                for l in range(len(x)):
+                    W[l] += x[l] - before[l]
+            update_gram(m, gram, row)
+        elif not new:
+            moved[p] = largest > 0.0
+            if taken_out:
+                put_back(k, H, gram.D)
+            for l in range(len(x)):
+                clash += change[l] * (x[l] - before[l])
+                change[l] += x[l] - before[l]
+    return absolute, squared, furthest, 2.0 * clash

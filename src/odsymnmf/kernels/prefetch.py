@@ -6,13 +6,8 @@ memory: fetched when they are added up, they keep the sum waiting. What lies bet
 long row, the processor guesses by itself.
 """
 
-from typing import Any
-
-import numpy as np
 from numba import config
 from numba.extending import intrinsic
-
-from odsymnmf.kernels.compile import kernel, part
 
 
 def _write(context, builder, signature, arguments):
@@ -38,34 +33,15 @@ def _write(context, builder, signature, arguments):
     return context.get_dummy_value()
 
 
-@intrinsic
-def _hint(_typing, array, i):
-    """Return the signature, and what writes the hint."""
-    from numba import types
+if config.DISABLE_JIT:
 
-    return types.void(array, i), _write
+    def prefetch(array, i):
+        """Do nothing in interpreted code."""
+else:
 
+    @intrinsic
+    def prefetch(_typing, array, i):
+        """Return the signature, and what writes the hint."""
+        from numba import types
 
-@kernel
-def _probe(rows, entries, i):
-    _hint(rows, i)
-    _hint(entries, i)
-
-
-@part
-def _nothing(array, i):
-    """Do nothing: the hint may be left out."""
-
-
-def _hint_or_nothing() -> Any:
-    """Return the hint if it can be built: it uses internals of Numba, which may change."""
-    if config.DISABLE_JIT:
-        return _nothing
-    try:
-        _probe(np.zeros((1, 1)), np.zeros(1), 0)
-    except Exception:  # whatever a changed internal raises, a slower sweep is the answer
-        return _nothing
-    return _hint
-
-
-prefetch = _hint_or_nothing()
+        return types.void(array, i), _write

@@ -1,82 +1,52 @@
-"""Rounds: many items get new rows at once, each as if all others stayed as they are.
+"""Rounds: the rows of many items are solved at once, each against all others as they were.
 
-The rows go to ``New``, not to H. Two items of a round that both moved were solved against rows of
-each other that are no longer there, so f decreases by less than the rows say. With the step
-d_i = n_i - o_i from the old row to the new, and E_i = n_i n_i^T - o_i o_i^T, pairs i != j of the
-round add
+The new rows go to ``New``. Two items of a round that both moved were solved against outdated rows
+of each other, so f decreases by less than the sum over rows. With the step d_i = n_i - o_i from the
+old row to the new, and E_i = n_i n_i^T - o_i o_i^T, pairs i != j of the round add
 
     l2:  sum <E_i, E_j> - 2 A_ij d_i . d_j,
     l1:  sum |A_ij - n_i . n_j| - |A_ij - n_i . o_j| - |A_ij - o_i . n_j| + |A_ij - o_i . o_j|,
 
-where the latter is d_i . d_j if A_ij <= 0. The sums over all pairs come with the changes of D and
-W: for l1 each d_i meets the sum of those before it; for l2 it is the square of the sum of all E_i
-less their own squares. Stored pairs and exceptions inside a round are visited one by one.
-
-The items of a round are runs of 2^low items, one in every 2^high.
+where the latter is d_i . d_j if A_ij <= 0 (docs/algorithms.md, "Rounds"). The sums over all pairs
+follow from the changes of D and W: for l1 each d_i is multiplied by the sum of those before it; for
+l2 it is the square of the sum of all E_i minus their own squares. Stored pairs and exceptions
+inside a round are visited one by one; ``position[k]`` is the position of item k in the round, -1
+outside it.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part, summing
-from odsymnmf.kernels.items import At
-from odsymnmf.kernels.l1 import begin
-from odsymnmf.kernels.l1 import solve_row as solve_l1
-from odsymnmf.kernels.l2 import begin_row, entries, note_peaks
-from odsymnmf.kernels.mixed import solve_row as solve_mixed
 from odsymnmf.kernels.prefetch import prefetch
-from odsymnmf.kernels.sources import gather, look_ahead
 
-# Squares of single rows' changes that exceed what the rows gain by more are not to be subtracted.
+# Where the squares of single rows' changes exceed the decrease by more, they are not subtracted.
 OUTWEIGHED = 1e3
 
 
-class Lattice(NamedTuple):
-    """Item k is in the round if k & mask = first, where the mask has the bits from low to high."""
-
-    first: int
-    mask: int
-    low: int
-    high: int
-
-
 @part
-def place(k, lattice):
-    """Return the row of ``New`` that is of item k: the bits of k without those of the mask."""
-    return ((k >> lattice.high) << lattice.low) | (k & ((1 << lattice.low) - 1))
-
-
-@part
-def _begin_row(k, p, H, New):
-    for l in range(H.shape[1]):
-        New[p, l] = H[k, l]
-
-
-@part
-def _note_gram(k, m, H, D, row, change):
+def _add_change(k, p, H, New, change, work):
     """Add E = o d^T + d n^T of a row to the change of D, each pair of its entries once.
 
     Return whether the row has moved, and the square of E. Written so, small changes keep their
-    digits. ``m`` entries were or are not zero. A row that was left out of D, lest its sums cancel,
-    is put back.
+    digits.
     """
-    x, own, found, o, d, n = row.x, row.own, row.found, row.u, row.g, row.values
-    oo, nn, dd, od, nd, outside = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    found, o, d, n = work.found, work.u, work.g, work.values
+    oo, nn, dd, od, nd, m = 0.0, 0.0, 0.0, 0.0, 0.0, np.int64(0)
+    for l in range(H.shape[1]):
+        found[m] = l  # without a branch to mispredict
+        m += H[k, l] != 0.0
+    for l in range(H.shape[1]):
+        found[m] = l
+        m += (H[k, l] == 0.0) & (New[p, l] != 0.0)
     for j in range(m):
         t = found[j]
-        o[j], n[j] = H[k, t], x[t]
+        o[j], n[j] = H[k, t], New[p, t]
         d[j] = n[j] - o[j]
-        outside += own[t] != o[j]
         oo += o[j] * o[j]
         nn += n[j] * n[j]
         dd += d[j] * d[j]
         od += o[j] * d[j]
         nd += n[j] * d[j]
-    if outside > 0:
-        for j in range(m):
-            for i in range(m):
-                D[found[j], found[i]] += o[j] * o[i]
     if dd > 0.0:
         for j in range(m):
             t, o_j, d_j = found[j], o[j], d[j]
@@ -87,7 +57,7 @@ def _note_gram(k, m, H, D, row, change):
 
 @part
 def _complete(change):
-    """Make the sum of all E symmetric, where each pair of entries is on one side of it or other."""
+    """Make the sum of all E symmetric; each pair of entries is in one of its triangles."""
     for t in range(len(change)):
         for l in range(t):
             change[t, l] += change[l, t]
@@ -95,12 +65,11 @@ def _complete(change):
 
 
 @part
-def _meet(items, H, New, moved, row, change, squares, decrease):
-    """Return sum of <E_i, E_j> over pairs i != j: the square of their sum less their own squares.
+def _pair_sum(items, H, New, moved, change, squares, decrease, work):
+    """Return sum of <E_i, E_j> over pairs i != j: the square of their sum minus their own squares.
 
     Where these are so much larger than the decrease that its digits would cancel (an item that
-    outweighs all others of its column), each E_i meets the sum of those before it, which is set up
-    once more.
+    outweighs all others of its column), each E_i is multiplied by the sum of those before it.
     """
     r, total = change.shape[0], 0.0
     _complete(change)
@@ -109,7 +78,7 @@ def _meet(items, H, New, moved, row, change, squares, decrease):
             for l in range(r):
                 total += change[t, l] * change[t, l]
         return total - squares
-    n, o, d = row.x, row.before, row.g
+    n, o, d = work.x, work.before, work.g
     for t in range(r):
         for l in range(r):
             change[t, l] = 0.0
@@ -126,108 +95,19 @@ def _meet(items, H, New, moved, row, change, squares, decrease):
     return 2.0 * total
 
 
-@part
-def _twice(clash):
-    total = 0.0
-    for l in range(len(clash)):
-        total += clash[l]
-    return 2.0 * total
-
-
 @kernel
-def propose_l2(items, source, uneven, diagonal, H, sums, row, limits, New, moved, change):
-    """Set New[p] to the optimum of row items[p]; add to the change of D.
-
-    ``sums`` are the caller's own copies. Return the decrease of the objective if every row were the
-    only one, the violation, and what pairs among the items add to the objective in D's part.
-    """
-    total, violations, squares = 0.0, 0.0, 0.0
-    note_peaks(sums, row)
+def gram_change(items, H, New, moved, decrease, change, work):
+    """Set which rows moved, add their E to the change of D; return sum <E_i, E_j>, i != j."""
+    squares = 0.0
     for p in range(len(items)):
-        k = items[p]
-        _begin_row(k, p, H, New)
-        look_ahead(source, p, items)
-        gather(source, p, items, H, row.g)
-        if p + 1 < len(items):
-            prefetch(H, items[p + 1])
-        start = begin_row(k, H, sums, row)
-        m, decrease, violation = entries(
-            At(k, p, k, p), source, uneven, diagonal, H, sums.D, row, limits, start, New
-        )
-        total += decrease
-        violations += violation
-        moved[p], square = _note_gram(k, m, H, sums.D, row, change)
+        moved[p], square = _add_change(items[p], p, H, New, change, work)
         squares += square
-    clash = _meet(items, H, New, moved, row, change, squares, total)
-    return total, violations, clash
-
-
-@part
-def _clear_others(p, count, New, columns, room):
-    """Let New[p] have no entries but those of the columns that were looked at."""
-    for c in range(count):
-        room[c] = New[p, columns[c]]
-    for l in range(New.shape[1]):
-        New[p, l] = 0.0
-    for c in range(count):
-        New[p, columns[c]] = room[c]
-
-
-@kernel
-def propose_l1(items, rows, stored, uneven, H, sums, room, limits, New, moved, change):
-    """As `propose_l2`; the violation is the largest change, ``change`` that of W.
-
-    New[p] is left undefined where row items[p] stays as it is: most do, and memory is what takes
-    time.
-    """
-    total, furthest, clash = 0.0, 0.0, 0.0
-    columns, steps = room.columns, room.step
-    begin(sums, room)
-    for p in range(len(items)):
-        k = items[p]
-        count, decrease, largest = solve_l1(
-            At(k, rows.which[p], k, p), rows, stored, uneven, H, sums, room, limits, New
-        )
-        total += decrease
-        furthest = max(furthest, largest)
-        moved[p] = largest > 0.0
-        if largest > 0.0:
-            _clear_others(p, count, New, columns, room.S)
-            for c in range(count):
-                clash += change[columns[c]] * steps[c]
-                change[columns[c]] += steps[c]
-    return total, furthest, 2.0 * clash
-
-
-@kernel
-def propose_mixed(items, rows, stored, uneven, H, sums, room, mix, limits, New, moved, change):
-    """As both others: decreases of f_1 and of f_2, largest change, what pairs add to either."""
-    absolute, squared, furthest, clash_W, squares = 0.0, 0.0, 0.0, 0.0, 0.0
-    gram, row, (change_W, change_D) = sums.l2, room.l2, change
-    note_peaks(gram, row)
-    begin(sums.l1, room.l1)
-    x, before = row.x, row.before
-    for p in range(len(items)):
-        k = items[p]
-        _begin_row(k, p, H, New)
-        m, first, second, largest = solve_mixed(
-            At(k, rows.which[p], k, p), rows, stored, uneven, H, sums, room, mix, limits, New
-        )
-        absolute += first
-        squared += second
-        furthest = max(furthest, largest)
-        moved[p], square = _note_gram(k, m, H, gram.D, row, change_D)
-        squares += square
-        for l in range(len(x)):
-            clash_W += change_W[l] * (x[l] - before[l])
-            change_W[l] += x[l] - before[l]
-    clash_D = _meet(items, H, New, moved, row, change_D, squares, squared)
-    return absolute, squared, furthest, 2.0 * clash_W, clash_D
+    return _pair_sum(items, H, New, moved, change, squares, decrease, work)
 
 
 @kernel
 def put(items, New, moved, H):
-    """Set the rows of the items in H that have moved."""
+    """Set the rows of H that have moved."""
     for p in range(len(items)):
         if p + 2 < len(items) and moved[p + 2]:
             prefetch(H, items[p + 2])
@@ -238,28 +118,27 @@ def put(items, New, moved, H):
 
 
 @summing
-def stored_products(items, rows, lattice, H, New, moved):
+def stored_products(items, rows, position, H, New, moved):
     """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round."""
-    first, mask = lattice.first, lattice.mask
     total = 0.0
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
-        s = place(i, lattice)
+        s = position[i]
         if b + 1 < len(items):
             next = rows.which[b + 1]
             for j in range(rows.indptr[next], rows.indptr[next + 1]):
-                k = np.int64(rows.indices[j])
-                if (k & mask) == first and k < i:
+                k = rows.indices[j]
+                if position[k] >= 0 and k < i:
                     prefetch(H, k)
-                    prefetch(New, place(k, lattice))
+                    prefetch(New, position[k])
         if not moved[s]:
             continue
         for j in range(rows.indptr[q], rows.indptr[q + 1]):
-            k = np.int64(rows.indices[j])
+            k = rows.indices[j]
             if k >= i:  # each pair once: the indices are sorted
                 break
-            t = place(k, lattice)
-            if (k & mask) == first and moved[t]:
+            t = position[k]
+            if t >= 0 and moved[t]:
                 p = 0.0
                 for l in range(H.shape[1]):
                     d = np.float64(New[t, l]) - np.float64(H[k, l])
@@ -283,7 +162,7 @@ def _four(i, s, k, t, H, New):
 
 
 @part
-def _rise(a, four, power):
+def _difference(a, four, power):
     """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
     nn, no, on, oo = a - four[0], a - four[1], a - four[2], a - four[3]
     if power == 2:
@@ -292,41 +171,40 @@ def _rise(a, four, power):
 
 
 @kernel
-def listed_rise(items, rows, v, lattice, H, New, moved, power):
-    """Return what listed pairs of the items inside the round add to f_1 or f_2.
+def listed_correction(items, rows, v, position, H, New, moved, power):
+    """Return what stored pairs or exceptions inside the round add to f_1 or f_2.
 
-    ``v`` says how often each counts; None: each once, and less what it would add if A_ij were 0.
+    ``v`` are the weights of exceptions; None: stored pairs, minus what A_ij = 0 would add.
     """
-    first, mask = lattice.first, lattice.mask
     total = 0.0
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
-        s = place(i, lattice)
+        s = position[i]
         if not moved[s]:
             continue
         for j in range(rows.indptr[q], rows.indptr[q + 1]):
-            k = np.int64(rows.indices[j])
+            k = rows.indices[j]
             if k >= i:
                 break
-            t = place(k, lattice)
-            if (k & mask) == first and moved[t]:
+            t = position[k]
+            if t >= 0 and moved[t]:
                 four = _four(i, s, k, t, H, New)
                 a = np.float64(rows.data[j])
                 if v is None:
-                    total += _rise(a, four, power) - _rise(0.0, four, power)
+                    total += _difference(a, four, power) - _difference(0.0, four, power)
                 else:
-                    total += v[j] * _rise(a, four, power)
+                    total += v[j] * _difference(a, four, power)
     return 2.0 * total
 
 
 @kernel
 def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, clash):
-    """Set Z_new[b] to row words[b] of Z = X^T H, were the round put in place.
+    """Set Z_new[b] to row words[b] of Z = X^T H after the round.
 
-    Row b of the CSR triple holds the places in the round of the items that have the word. Return
-    sum of A_ij d_i . d_j inside the round, as far as these words make A.
+    Row b of the CSR arrays lists the positions in the round of the items that have the word. Return
+    the part of sum A_ij d_i . d_j over the pairs of the round that these words contribute.
     """
-    r = Z.shape[1]
+    r, total = Z.shape[1], 0.0
     for l in range(r):
         clash[l] = 0.0
     for b in range(len(words)):
@@ -340,4 +218,6 @@ def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, clash
                 change[l] += e
         for l in range(r):
             Z_new[b, l] = Z[words[b], l] + change[l]
-    return _twice(clash)
+    for l in range(r):
+        total += clash[l]
+    return 2.0 * total

@@ -1,8 +1,8 @@
-"""Where g = sum_{j != k} A_kj h_j comes from, and who must learn that row k of H has changed.
+"""Sources of g = sum_{j != k} A_kj h_j, and their updates when row k of H changes.
 
-One named tuple for each way that A is kept, with its own `gather`, `keep`, `learn`, `terms` and
-`gross`; numba picks them by the type of the tuple when a kernel is compiled. A row of H that is
-solved against any of them is the same row.
+One named tuple for each storage of A, with its own `gather`, `save_row`, `update_products`,
+`rounding_scale` and `gross`; Numba selects them by the type of the tuple at compile time. All of
+them give the same g up to rounding.
 """
 
 from typing import Any, NamedTuple
@@ -32,9 +32,9 @@ class Features(NamedTuple):
 
 
 class Block(NamedTuple):
-    """G = A[items] @ H, made before; S is the items' own square of A, with a zero diagonal.
+    """G = A[items] @ H, computed by BLAS; S = A[items, items] with a zero diagonal.
 
-    ``gross`` bounds the terms of G: changes inside the block may leave no more than rounding.
+    ``gross`` bounds the terms of G, for the rounding of updates inside the block.
     """
 
     G: Any
@@ -44,10 +44,7 @@ class Block(NamedTuple):
 
 @part
 def add_rows(total, rows, weights, first, last, M):
-    """Add weights[j] times row rows[j] of M for first <= j < last, four at a time.
-
-    Four, to spare loads and stores of the total.
-    """
+    """Add weights[j] times row rows[j] of M for first <= j < last, four per pass over the total."""
     r = len(total)
     j = first
     while j + 4 <= last:
@@ -66,7 +63,7 @@ def add_rows(total, rows, weights, first, last, M):
 
 @part
 def _add_neighbours(source, p, items, M, g):
-    """Set g to the sum of the rows of M, and have those of the next item fetched meanwhile."""
+    """Set g to the weighted sum of rows of M; prefetch those of the next item."""
     indptr, indices = source.indptr, source.indices
     k = items[p]
     for l in range(len(g)):
@@ -78,7 +75,7 @@ def _add_neighbours(source, p, items, M, g):
 
 
 def _fetch_rows(source, p, items):
-    """Have the entries of an item's row fetched that is four steps ahead; 64 bytes are a line."""
+    """Prefetch the entries of the row four steps ahead, one per cache line."""
     if p + 4 < len(items):
         indptr, indices, data = source.indptr, source.indices, source.data
         k = items[p + 4]
@@ -110,25 +107,25 @@ def _gather_block(source, p, items, H, g):
 
 
 @part
-def remember(k, H, before):
+def copy_row(k, H, before):
     """Set before = h_k."""
     for l in range(len(before)):
         before[l] = H[k, l]
 
 
-def _keep_nothing(source, k, H, before):
+def _save_nothing(source, k, H, before):
     pass
 
 
-def _keep_row(source, k, H, before):
-    remember(k, H, before)
+def _save_row(source, k, H, before):
+    copy_row(k, H, before)
 
 
-def _learn_nothing(source, p, items, before, x, found):
+def _update_nothing(source, p, items, before, x, found):
     pass
 
 
-def _learn_features(source, p, items, before, x, found):
+def _update_features(source, p, items, before, x, found):
     """Z += x_k (x - before)^T, where the row has changed."""
     indptr, indices, data, Z = source.indptr, source.indices, source.data, source.Z
     m = 0
@@ -142,7 +139,7 @@ def _learn_features(source, p, items, before, x, found):
             Z[i0, found[t]] += d0 * x[t]
 
 
-def _learn_block(source, p, items, before, x, found):
+def _update_block(source, p, items, before, x, found):
     """G_b += S_bp (x - before) for the items after p."""
     G, S = source.G, source.S
     for l in range(len(x)):
@@ -177,9 +174,13 @@ CASES: dict[str, dict[type, Any]] = {
         Block: _gather_block,
     },
     "look_ahead": {Neighbours: _fetch_rows, Features: _fetch_rows, Block: _fetch_nothing},
-    "keep": {Neighbours: _keep_nothing, Features: _keep_row, Block: _keep_row},
-    "learn": {Neighbours: _learn_nothing, Features: _learn_features, Block: _learn_block},
-    "terms": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
+    "save_row": {Neighbours: _save_nothing, Features: _save_row, Block: _save_row},
+    "update_products": {
+        Neighbours: _update_nothing,
+        Features: _update_features,
+        Block: _update_block,
+    },
+    "rounding_scale": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
     "gross": {Neighbours: _no_gross, Features: _no_gross, Block: _gross},
 }
 
@@ -189,28 +190,28 @@ def gather(source, p, items, H, g):
     CASES["gather"][type(source)](source, p, items, H, g)
 
 
-def keep(source, k, H, before):
-    """Set before = h_k where `learn` will ask for it."""
-    CASES["keep"][type(source)](source, k, H, before)
+def save_row(source, k, H, before):
+    """Set before = h_k where `update_products` needs it."""
+    CASES["save_row"][type(source)](source, k, H, before)
 
 
-def learn(source, p, items, before, x, found):
-    """Let whom it concerns know that row items[p] of H was ``before`` and is x; x is used up."""
-    CASES["learn"][type(source)](source, p, items, before, x, found)
+def update_products(source, p, items, before, x, found):
+    """Update the products with A: row items[p] was ``before`` and is x, which is overwritten."""
+    CASES["update_products"][type(source)](source, p, items, before, x, found)
 
 
 def look_ahead(source, p, items):
-    """Have what later items will need fetched, where rows do not follow each other in memory."""
+    """Prefetch what later items need, where their rows are not adjacent in memory."""
     CASES["look_ahead"][type(source)](source, p, items)
 
 
-def terms(source, k):
+def rounding_scale(source, k):
     """Return a bound on the terms of g that cancel: |x_k|^2 of a Gram matrix."""
-    return CASES["terms"][type(source)](source, k)
+    return CASES["rounding_scale"][type(source)](source, k)
 
 
 def gross(source, p, l):
-    """Return a bound on the terms of g_l that changes inside a block have left behind."""
+    """Return a bound on the terms of g_l that were updated inside a block."""
     return CASES["gross"][type(source)](source, p, l)
 
 
@@ -224,19 +225,19 @@ def _(source, p, items):
     return CASES["look_ahead"][source.instance_class]
 
 
-@overload(keep, inline="always")
+@overload(save_row, inline="always")
 def _(source, k, H, before):
-    return CASES["keep"][source.instance_class]
+    return CASES["save_row"][source.instance_class]
 
 
-@overload(learn, inline="always")
+@overload(update_products, inline="always")
 def _(source, p, items, before, x, found):
-    return CASES["learn"][source.instance_class]
+    return CASES["update_products"][source.instance_class]
 
 
-@overload(terms, inline="always")
+@overload(rounding_scale, inline="always")
 def _(source, k):
-    return CASES["terms"][source.instance_class]
+    return CASES["rounding_scale"][source.instance_class]
 
 
 @overload(gross, inline="always")

@@ -1,39 +1,37 @@
-"""l1 with sparse memberships: the same weighted medians as `l1`, over candidates only.
+"""l1 with sparse memberships: the weighted medians of `l1`, over candidate columns only.
 
-Entry (k, l) has breakpoints b_i / a_i with weights w_ik a_i at the neighbours i with A_ik > 0, and
-all other weight of the column, T = w0 (W_l - H_kl) + sum over the exceptions of v_ik H_il in
-all, at zero. It can only be positive if the neighbours have more than half of T, so a column
-that occurs neither in h_k nor in a neighbour's row is never looked at. Nothing else differs
-from full storage, not even a bit: the sums are made in the same order.
-
-As in `sparse_l2`, a row only reads H and W; with ``put`` it becomes row k at once.
+Entry (k, l) has breakpoints b_i / a_i with weights w_ik a_i at the neighbors i with A_ik > 0; all
+other weight of the column, T = w0 (W_l - H_kl) + sum over the exceptions of v_ik H_il in all, is at
+zero. It can only be positive if the neighbors have more than half of T, so only columns in h_k or
+in the row of a neighbor are candidates. The results are bit-identical to those of a dense H: the
+sums are computed in the same order.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating
+from odsymnmf.kernels.compile import allocating, part
 from odsymnmf.kernels.l1 import FURTHER, _cut, entry, move
-from odsymnmf.kernels.rounding import CANCELLED, TIE
+from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TIE
 from odsymnmf.kernels.sparse_rows import enlist, items_of, keep_best, sort_together, weight_of
 
 
-class ColumnSums(NamedTuple):
-    """What sweeps of l1 keep up to date: W, who has entries, the largest W, and of the last moves.
+class ColumnState(NamedTuple):
+    """W_l = sum_i H_il, which items have entries, the largest W, and the last moves.
 
-    ``reach`` is how far entries of a column move, ``moved`` in which row its sum changed last.
+    ``reach`` is how far entries of a column move, ``moved`` the row where its sum changed last.
     """
 
     W: Any
-    held: Any
+    nonzero: Any
     peak: Any
     reach: Any
     moved: Any
 
 
-class Neighbours(NamedTuple):
-    """What `l1.entry` wants of a workspace: of each neighbour A_ik and rho, and room to select."""
+class Neighbors(NamedTuple):
+    """The workspace of `l1.entry`: A_ik and rho of each neighbor, and arrays for the selection."""
 
     value: Any
     rho: Any
@@ -42,16 +40,61 @@ class Neighbours(NamedTuple):
     picked: Any
 
 
+class Workspace(NamedTuple):
+    """Arrays by neighbor, by candidate in the order met, by candidate kept; scratch."""
+
+    near: Any
+    weight: Any
+    heavy: Any
+    pos: Any
+    met: Any
+    kept: Any
+    S: Any
+    T: Any
+    half: Any
+    score: Any
+    negative: Any
+    ones: Any
+    extra: Any
+    gross: Any
+    found: Any
+    stored: Any
+    x: Any
+
+
 @allocating
-def sum_of_others(k, l, H, w0, E, found, weighted):
-    """Return sum_{i != k} H_il, or with the weights w_ik, in the order of the items."""
+def _workspace(r, dtype, longest):
+    return Workspace(
+        np.empty(longest + 1, dtype=np.int64),
+        np.empty(longest + 1),
+        np.empty(longest + 1),
+        np.full(r, -1, dtype=np.int32),
+        np.empty(r, dtype=np.int32),
+        np.empty(r + 1, dtype=np.int64),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(1024, dtype=np.int64),
+        np.empty(2, dtype=dtype),
+        np.empty(r),
+    )
+
+
+@allocating
+def sum_of_others(k, row, l, H, w0, E, found, weighted):
+    """Return sum_{i != k} H_il, or with the weights of a row of exceptions, by increasing i."""
     m = items_of(l, H, found)
     if m > len(found):
         found = np.empty(m, dtype=np.int64)
         items_of(l, H, found)
     total, begin, end = 0.0, 0, 0
     if weighted:
-        begin, end = E.indptr[k], E.indptr[k + 1]
+        begin, end = E.indptr[row], E.indptr[row + 1]
     for s in found[:m]:
         i = H.owner[s]
         if i != k:
@@ -63,115 +106,198 @@ def sum_of_others(k, l, H, w0, E, found, weighted):
     return total
 
 
-@allocating
-def rows(items, position, A, w0, E, H, sums, out, upper, cap, put):
-    """Solve the rows of the items, as far as there is room for the answers in ``out``.
-
-    ``out`` is a `Log` that gets the rows, ``out.span[p]`` says where that of ``items[p]``
-    is. With ``put``, out is H: the row becomes that of its item, and the sums learn of it.
-    ``position`` is the place of the first item in the sweep.
-
-    Return the number of rows done, the room that the next one needs, the decrease of f and the
-    largest change of an entry.
-    """
-    W, held, peak, reach, moved = sums
-    r = len(W)
+@part
+def _gather(k, A, w0, E, H, nonzero, new, near_value, work):
+    """List the neighbors and the candidates, own columns first, with S. Return the counts."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    weighted = len(E.indptr) > 0
-    longest = 0
-    for k in items:
-        longest = max(longest, indptr[k + 1] - indptr[k])
-    near = np.empty(longest + 1, dtype=np.int64)
-    near_value, near_weight = np.empty(longest + 1), np.empty(longest + 1)
-    rho, points, weights = np.empty(longest + 1), np.empty(longest + 1), np.empty(longest + 1)
-    picked = np.empty(longest + 1, dtype=np.int64)
-    room = Neighbours(near_value, rho, points, weights, picked)
-    pos = np.full(r, -1, dtype=np.int32)
-    met, kept = np.empty(r, dtype=np.int32), np.empty(r + 1, dtype=np.int64)
-    S, T, half = np.empty(r), np.empty(r), np.empty(r)
-    score, negative, ones = np.empty(r), np.empty(r), np.empty(r)
-    extra, gross, found = np.empty(r), np.empty(r), np.empty(1024, dtype=np.int64)
-    table, heavy = np.empty(0), np.empty(longest + 1)
-    stored = np.empty(2, dtype=value.dtype)
-    x = np.empty(r)
-    decrease, largest = 0.0, 0.0
-
-    for p in range(len(items)):
-        k = items[p]
-        # the candidates: the item's own columns, then those of its neighbours, with S
-        m = 0
+    near, weight, pos, met, S = work.near, work.weight, work.pos, work.met, work.S
+    m, e, e_end, neighbors = 0, 0, 0, 0
+    if not new:
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
             met[m], S[m] = column[s], 0.0
             m += 1
-        mine = m
-        e = e_end = 0
+    mine = m
+    weighted = len(E.indptr) > 0
+    if weighted:
+        e, e_end = E.indptr[k], E.indptr[k + 1]
+    for j in range(indptr[k], indptr[k + 1]):
+        i = indices[j]
+        if (i == k and not new) or not (data[j] > 0.0 and nonzero[i]):
+            continue
+        w = w0
         if weighted:
-            e, e_end = E.indptr[k], E.indptr[k + 1]
-        e_begin = e
-        neighbours = 0
-        for j in range(indptr[k], indptr[k + 1]):
-            i = indices[j]
-            if i == k or not (data[j] > 0.0 and held[i]):
+            while e < e_end and E.indices[e] < i:
+                e += 1
+            w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
+            if w == 0.0:
                 continue
-            w = w0
-            if weighted:
-                while e < e_end and E.indices[e] < i:
-                    e += 1
-                w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
-                if w == 0.0:
-                    continue
-            near[neighbours], near_value[neighbours], near_weight[neighbours] = i, data[j], w
-            neighbours += 1
-            for s in range(span[i, 0], span[i, 1]):
-                l = column[s]
-                c = pos[l]
-                if c < 0:
-                    c = m
-                    pos[l] = c
-                    met[c], S[c] = l, 0.0
-                    m += 1
-                S[c] += w * value[s]
-        if weighted:
-            for c in range(m):
-                extra[c], gross[c] = 0.0, 0.0
-            for e in range(e_begin, e_end):
-                i = E.indices[e]
-                for s in range(span[i, 0], span[i, 1]):
-                    c = pos[column[s]]
-                    if c >= 0:
-                        extra[c] += E.v[e] * value[s]
-                        gross[c] += abs(E.v[e]) * value[s]
-        # T, half of it, and who may have an entry
-        count = np.int64(mine)
-        for c in range(m):
-            l = met[c]
-            own = np.float64(value[span[k, 0] + c]) if c < mine else 0.0
-            total, most = W[l], peak[l]
-            if moved[l] < position + p - 1 and total < CANCELLED * most:
-                # Full storage sees every column at every row: the next one has put this right.
-                total = most = sum_of_others(-1, l, H, w0, E, found, False)
+        near[neighbors], near_value[neighbors], weight[neighbors] = i, data[j], w
+        neighbors += 1
+        for s in range(span[i, 0], span[i, 1]):
+            l = column[s]
+            c = pos[l]
+            if c < 0:
+                c = m
+                pos[l] = c
+                met[c], S[c] = l, 0.0
+                m += 1
+            S[c] += w * value[s]
+    return m, mine, neighbors
+
+
+@part
+def _add_exceptions(k, m, E, H, work):
+    """Set what the exceptions add to T, and the sum of the absolute values."""
+    pos, extra, gross = work.pos, work.extra, work.gross
+    for c in range(m):
+        extra[c], gross[c] = 0.0, 0.0
+    for e in range(E.indptr[k], E.indptr[k + 1]):
+        i = E.indices[e]
+        for s in range(H.span[i, 0], H.span[i, 1]):
+            c = pos[H.column[s]]
+            if c >= 0:
+                extra[c] += E.v[e] * H.value[s]
+                gross[c] += abs(E.v[e]) * H.value[s]
+
+
+@part
+def _totals(k, m, mine, before, w0, E, H, sums, in_place, new, work):
+    """Set T and half of it; keep the own columns and the candidates that may become positive."""
+    W, peak, moved = sums.W, sums.peak, sums.moved
+    met, kept, S, T, half = work.met, work.kept, work.S, work.T, work.half
+    score, extra, gross, found = work.score, work.extra, work.gross, work.found
+    weighted = len(E.indptr) > 0
+    count = np.int64(mine)
+    for c in range(m):
+        l = met[c]
+        own = np.float64(H.value[H.span[k, 0] + c]) if c < mine else 0.0
+        total, most = W[l], peak[l]
+        others = total
+        if not new:
+            if moved[l] < before and total < CANCELLED * most:
+                # With dense H, every row visits every column: the next one has recomputed this.
+                total = most = sum_of_others(-1, -1, l, H, w0, E, found, False)
             others = total - own
             if others < CANCELLED * most:
-                others = most = sum_of_others(k, l, H, w0, E, found, False)
+                others = most = sum_of_others(k, k, l, H, w0, E, found, False)
                 total = others + own
-            if put:
+            if in_place:
                 W[l], peak[l] = total, most
-            T[c] = w0 * others
-            if weighted:
-                T[c] += extra[c]
-                if T[c] < CANCELLED * (w0 * others + gross[c]):
-                    T[c] = sum_of_others(k, l, H, w0, E, found, True)
-            half[c] = 0.5 * T[c] * (1.0 + TIE)
-            if c < mine:
-                kept[c] = c
+        T[c] = w0 * others
+        if weighted:
+            T[c] += extra[c]
+            if T[c] < CANCELLED * (w0 * others + gross[c]):
+                T[c] = sum_of_others(-1 if new else k, k, l, H, w0, E, found, True)
+        half[c] = 0.5 * T[c] * (1.0 + TIE)
+        if c < mine:
+            kept[c] = c
+        else:
+            kept[count] = c
+            if S[c] > half[c] and T[c] > 0.0:
+                score[c] = S[c] / T[c]
+                count += 1
+    return count
+
+
+@part
+def _fill_table(k, count, mine, neighbors, H, table, room, work):
+    """Set table[c] to the entries of the neighbors in the c-th column kept, x and rho."""
+    span, column, value = H.span, H.column, H.value
+    near, pos, met, kept, x = work.near, work.pos, work.met, work.kept, work.x
+    near_value, rho = room.value, room.rho
+    for c in range(count):
+        pos[met[kept[c]]] = c
+        b = kept[c]
+        x[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
+    for j in range(count * neighbors):
+        table[j] = 0.0
+    for j in range(neighbors):
+        i = near[j]
+        for s in range(span[i, 0], span[i, 1]):
+            c = pos[column[s]]
+            if c >= 0:
+                table[c * neighbors + j] = value[s]
+        rho[j] = near_value[j]
+    for c in range(count):
+        pos[met[kept[c]]] = -1
+        if x[c] != 0.0:
+            for j in range(neighbors):
+                rho[j] -= x[c] * table[c * neighbors + j]
+    for j in range(neighbors):
+        rho[j] = _cut(rho[j], near_value[j])
+
+
+@part
+def _solve_entries(
+    k, place, count, neighbors, w0, weighted, sums, table, upper, in_place, room, work
+):
+    """Set each entry to its optimum in turn; return the decrease and the largest change."""
+    W, nonzero, reach, moved = sums.W, sums.nonzero, sums.reach, sums.moved
+    met, kept, S, T, half, x = work.met, work.kept, work.S, work.T, work.half, work.x
+    heavy, weights, stored = work.heavy, work.weight, work.stored
+    value, rho = room.value, room.rho
+    decrease, largest = 0.0, 0.0
+    for c in range(count):
+        b = kept[c]
+        l, old, new = met[b], x[c], 0.0
+        a = table[c * neighbors : (c + 1) * neighbors]
+        if T[b] > 0.0 and S[b] > half[b]:
+            far = reach[l] if reach[l] > 0.0 else T[b]
+            weight = a
+            if weighted or w0 != 1.0:
+                for j in range(neighbors):
+                    heavy[j] = weights[j] * a[j]
+                weight = heavy
+            new = min(entry(old, half[b], far, neighbors, a, weight, room), upper)
+        stored[0], stored[1] = new, old
+        new, step = np.float64(stored[0]), np.float64(stored[0] - stored[1])
+        if step != 0.0:
+            if weighted or w0 != 1.0:
+                fallen = move(step, neighbors, a, value, rho, weights)
             else:
-                kept[count] = c
-                if S[c] > half[c] and T[c] > 0.0:
-                    score[c] = S[c] / T[c]
-                    count += 1
-        count = keep_best(mine, count, cap, kept, score, negative, ones)
+                fallen = move(step, neighbors, a, value, rho, None)
+            decrease += 2.0 * (2.0 * fallen - step * T[b])
+            largest = max(largest, abs(step))
+            x[c] = new
+            if in_place:
+                nonzero[k] = True
+                W[l] += step
+                moved[l] = place
+                reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
+    return decrease, largest
+
+
+@allocating
+def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, in_place):
+    """Solve rows of H, as far as ``out`` has room: docs/many_clusters.md.
+
+    The modes and ``out`` are those of `sparse_l2_rows`, with W in place of D. ``position`` is that
+    of the first item in the sweep. Costs the memberships of the neighbors. Return the number of
+    rows solved, the room that the next one needs, the decrease of f and the largest change.
+    """
+    new, weighted, longest = passes > 1, len(E.indptr) > 0, 0
+    for k in items:
+        longest = max(longest, A.indptr[k + 1] - A.indptr[k])
+    work = _workspace(len(sums.W), H.value.dtype, longest)
+    room = Neighbors(
+        np.empty(longest + 1),
+        np.empty(longest + 1),
+        np.empty(longest + 1),
+        np.empty(longest + 1),
+        np.empty(longest + 1, dtype=np.int64),
+    )
+    table = np.empty(0)
+    decrease, largest = 0.0, 0.0
+    pos, met, kept, x = work.pos, work.met, work.kept, work.x
+    for p in range(len(items)):
+        k, place = items[p], position + p
+        m, mine, neighbors = _gather(k, A, w0, E, H, sums.nonzero, new, room.value, work)
+        if weighted:
+            _add_exceptions(k, m, E, H, work)
+        count = _totals(k, m, mine, place - 1, w0, E, H, sums, in_place, new, work)
+        count = keep_best(mine, count, cap, kept, work.score, work.negative, work.ones)
         short = out.top[0] + count > len(out.owner)
         for c in range(m):
             pos[met[c]] = -1
@@ -180,62 +306,34 @@ def rows(items, position, A, w0, E, H, sums, out, upper, cap, put):
         begin = top = out.top[0]
         if count > 0:
             sort_together(met, kept, count)
-            # table[c] = entries of the neighbours in the c-th column kept; rho_i
-            if len(table) < count * neighbours:
-                table = np.empty(2 * count * neighbours)
+            if len(table) < count * neighbors:
+                table = np.empty(2 * count * neighbors)
+            _fill_table(k, count, mine, neighbors, H, table, room, work)
+            for _ in range(passes):
+                gain, furthest = _solve_entries(
+                    k,
+                    place,
+                    count,
+                    neighbors,
+                    w0,
+                    weighted,
+                    sums,
+                    table,
+                    upper,
+                    in_place,
+                    room,
+                    work,
+                )
+                decrease += gain
+                largest = max(largest, furthest)
+                if not new or furthest <= ROUNDING * x[:count].max():
+                    break
             for c in range(count):
-                pos[met[kept[c]]] = c
-                b = kept[c]
-                x[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
-            for j in range(count * neighbours):
-                table[j] = 0.0
-            for j in range(neighbours):
-                i = near[j]
-                for s in range(span[i, 0], span[i, 1]):
-                    c = pos[column[s]]
-                    if c >= 0:
-                        table[c * neighbours + j] = value[s]
-                rho[j] = near_value[j]
-            for c in range(count):
-                pos[met[kept[c]]] = -1
                 if x[c] != 0.0:
-                    for j in range(neighbours):
-                        rho[j] -= x[c] * table[c * neighbours + j]
-            for j in range(neighbours):
-                rho[j] = _cut(rho[j], near_value[j])
-
-            for c in range(count):
-                b = kept[c]
-                l, old, new = met[b], x[c], 0.0
-                a = table[c * neighbours : (c + 1) * neighbours]
-                if T[b] > 0.0 and S[b] > half[b]:
-                    far = reach[l] if reach[l] > 0.0 else T[b]
-                    weight = a
-                    if weighted or w0 != 1.0:
-                        for j in range(neighbours):
-                            heavy[j] = near_weight[j] * a[j]
-                        weight = heavy
-                    new = min(entry(old, half[b], far, neighbours, a, weight, room), upper)
-                stored[0], stored[1] = new, old
-                new, step = np.float64(stored[0]), np.float64(stored[0] - stored[1])
-                if step != 0.0:
-                    if weighted or w0 != 1.0:
-                        fallen = move(step, neighbours, a, near_value, rho, near_weight)
-                    else:
-                        fallen = move(step, neighbours, a, near_value, rho, None)
-                    decrease += 2.0 * (2.0 * fallen - step * T[b])
-                    largest = max(largest, abs(step))
-                    x[c] = new
-                    if put:
-                        held[k] = True
-                        W[l] += step
-                        moved[l] = position + p
-                        reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
-                if new != 0.0:
-                    out.column[top], out.value[top] = l, new
+                    out.column[top], out.value[top] = met[kept[c]], x[c]
                     top += 1
             out.top[0] = top
-        if put:
+        if in_place:
             enlist(H, begin, top, k)
         else:
             out.span[p, 0], out.span[p, 1] = begin, top

@@ -1,17 +1,15 @@
-"""l2 with sparse memberships: a row costs its neighbours' memberships, not r.
+"""l2 with sparse memberships: a row costs the memberships of its neighbors, whatever r is.
 
-Row x of item k minimises x^T G x - 2 g . x + sum_l p_k / 2 [x_l > 0] over 0 <= x <= upper, with
+Row x of item k minimizes x^T G x - 2 g . x + sum_l p_k / 2 [x_l > 0] over 0 <= x <= upper, with
 g = sum_j w_kj A_kj h_j and G = sum_{j != k} w_kj h_j h_j^T
   = w0 (D - own own^T) + sum over the exceptions of v_kj h_j h_j^T,   own = h_k.
 
-A column that occurs neither in h_k nor in a neighbour's row has g_l = 0 and stays zero: only the
-others are candidates. G >= 0, so entry l alone can lower f by 2 g_l^2 / G_ll at most; where that is
-no more than its price p_k, the candidate is out before any look at D.
-
-A row only reads H and D. What it writes goes to ``out``; with ``put`` it becomes row k at once
-(one row after another), without it the caller puts it in place later (`put_rows`), so that the rows
-of a round may be computed by any number of threads.
+A column that occurs neither in h_k nor in the row of a neighbor has g_l = 0 and stays zero; the
+other columns are the candidates. G >= 0, so entry l alone can lower f by at most 2 g_l^2 / G_ll;
+where that is no more than the penalty p_k, the candidate is discarded before D is read.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +19,9 @@ from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_arrays import SHORT, add_pair, place
 from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
 
-# Neighbours whose first entries are listed at once.
+# Neighbors whose first entries are listed at once.
 AT_ONCE = 256
-# Rows of a round lie apart: links are asked for so many items ahead, so many at a time.
+# Rows of a round are not adjacent: entries of A are prefetched FAR items ahead, one per LINE.
 FAR, LINE = 5, 8
 
 
@@ -47,13 +45,16 @@ def _fewer(mine, found, cap, kept, g, a, score, points, ones):
 
 
 @allocating
-def _exact_row(k, l, m, H, w0, E, pos, G):
-    """Set G_c = sum_{j != k} w_kj H_jl H_jt for the candidates c, t = their columns."""
+def _exact_row(k, row, l, m, H, w0, E, pos, G):
+    """Set G_c = sum_{j != k} w_kj H_jl H_jt for the candidates c, t = their columns.
+
+    ``row`` is that of the item among the exceptions.
+    """
     for c in range(m):
         G[c] = 0.0
     begin, end = 0, 0
     if len(E.indptr) > 0:
-        begin, end = E.indptr[k], E.indptr[k + 1]
+        begin, end = E.indptr[row], E.indptr[row + 1]
     s = H.head[l]
     while s >= 0:
         i = H.owner[s]
@@ -82,10 +83,7 @@ def _put_sums(count, support, columns, x, own, D):
 
 @part
 def _meet(l, more, m, pos, met, met_g):
-    """g_l += more, with column l a candidate from now on; return how many there are.
-
-    A column is new or not, as chance will have it: no branch to mispredict.
-    """
+    """g_l += more, and make column l a candidate; return how many there are. No branch."""
     c = pos[l]
     new_one = c < 0
     u = np.uint32(m if new_one else c)
@@ -96,268 +94,420 @@ def _meet(l, more, m, pos, met, met_g):
     return m
 
 
+class Workspace(NamedTuple):
+    """Arrays by column, by candidate in the order met, and by candidate kept in column order."""
+
+    pos: Any
+    roots: Any
+    met: Any
+    met_g: Any
+    met_a: Any
+    gross: Any
+    near: Any
+    more: Any
+    kept: Any
+    score: Any
+    points: Any
+    ones: Any
+    columns: Any
+    support: Any
+    g: Any
+    a: Any
+    x: Any
+    own: Any
+    root: Any
+    exact: Any
+    first: Any
+    dots: Any
+    stored: Any
+
+
 @allocating
-def rows(items, A, w0, E, H, D, out, price, share, upper, cap, put):
-    """Solve the rows of the items, as far as there is room for the answers in ``out`` and D.
-
-    ``out`` is a `Log` that gets the rows, ``out.span[p]`` says where that of ``items[p]``
-    is. With ``put``, out is H: the row becomes that of its item, and D learns of it. A negative
-    ``price[k]`` is set first, to the share ``share`` of the most that one column alone could
-    gain for item k.
-
-    Return the number of rows done, the room that the next one needs, the decrease of f and of
-    f + sum_k p_k |h_k|_0, the violation of the optimality conditions, and how many sums had to
-    be done anew.
-    """
+def _workspace(D, dtype, longest):
     r = len(D.diagonal)
+    return Workspace(
+        np.full(r, -1, dtype=np.int32),
+        np.sqrt(D.peak),
+        np.empty(r, dtype=np.int32),
+        np.empty(r + 1),
+        np.empty(r),
+        np.empty(r),
+        np.empty(SHORT * AT_ONCE, dtype=np.int32),
+        np.empty(SHORT * AT_ONCE),
+        np.empty(r + 1, dtype=np.int64),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r, dtype=np.int32),
+        np.empty(r, dtype=np.int64),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r),
+        np.empty(r, dtype=np.int64),
+        np.zeros(r + 1, dtype=np.int64),
+        np.empty(longest),
+        np.empty(1, dtype=dtype),
+    )
+
+
+@part
+def _gather(k, A, w0, E, H, new, work):
+    """List the candidates, the item's own columns first, with g. Return how many there are."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    begins = span[:, 0]
-    side, keys, values, diagonal, peak = D.side, D.key, D.value, D.diagonal, D.peak
-    weighted = len(E.indptr) > 0
-    pos = np.full(r, -1, dtype=np.int32)
-    roots = np.sqrt(peak)
-    # by candidate, in the order met
-    met, met_g, met_a = np.empty(r, dtype=np.int32), np.empty(r + 1), np.empty(r)
-    near, more = np.empty(SHORT * AT_ONCE, dtype=np.int32), np.empty(SHORT * AT_ONCE)
-    kept, score = np.empty(r + 1, dtype=np.int64), np.empty(r)
-    points, ones, gross = np.empty(r), np.empty(r), np.empty(r)
-    # by candidate kept, in the order of columns
-    columns, support = np.empty(r, dtype=np.int32), np.empty(r, dtype=np.int64)
-    g, a, x, own, root = np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r)
-    exact, G = np.empty(r, dtype=np.int64), np.empty((0, 0))
-    # the exceptions' entries in each candidate
-    longest = 0
-    if weighted:
-        for k in items:
-            longest = max(longest, E.indptr[k + 1] - E.indptr[k])
-    first, dots = np.zeros(r + 1, dtype=np.int64), np.empty(longest)
-    who, height = np.empty(0, dtype=np.int64), np.empty(0)
-    stored = np.empty(1, dtype=value.dtype)
-    decrease, priced, violation, anew = 0.0, 0.0, 0.0, 0
-
-    for p in range(len(items)):
-        k = items[p]
-        # the candidates: the item's own columns, then those of its neighbours, with g
-        m = np.int64(0)
+    pos, met, met_g, near, more = work.pos, work.met, work.met_g, work.near, work.more
+    m, e, e_end = np.int64(0), 0, 0
+    if not new:
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
             met[m], met_g[m] = column[s], 0.0
             m += 1
-        mine = m
-        met_g[m] = 0.0
-        e = e_end = 0
-        if weighted:
-            e, e_end = E.indptr[k], E.indptr[k + 1]
-        e_begin = e
-        # Unsigned: no index has to be asked if it is below zero. The first entries of all rows come
-        # one after another into one list: the end of a short row is nothing to be guessed.
-        link, last = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
-        while link < last:
-            listed, until = np.uint64(0), min(last, link + np.uint64(AT_ONCE))
-            while link < until:
-                i, w = np.uint32(indices[link]), w0
-                if weighted:
-                    while e < e_end and E.indices[e] < i:
-                        e += 1
-                    w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
-                w *= data[link]
-                link += np.uint64(1)
-                entry, beyond = np.uint64(span[i, 0]), np.uint64(span[i, 1])
-                for s in range(SHORT):
-                    at, to = entry + np.uint64(s), listed + np.uint64(s)
-                    near[to], more[to] = column[at], w * value[at]
-                for d in range(entry + np.uint64(SHORT), beyond):
-                    m = _meet(np.uint32(column[d]), w * value[d], m, pos, met, met_g)
-                listed += min(beyond - entry, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
-            for s in range(listed):
-                m = _meet(np.uint32(near[s]), more[s], m, pos, met, met_g)
-        # the links of an item to come, the rows of the next one's neighbours, and where those of
-        # the one after it are
-        if not put and p + FAR < len(items):
-            far = items[p + FAR]
-            for j in range(indptr[far], indptr[far + 1], LINE):
-                prefetch(data, j)
-                prefetch(indices, j)
-        if p + 2 < len(items):
-            ahead, after = items[p + 1], items[p + 2]
-            for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
-                prefetch(column, begins[np.uint32(indices[j])])
-            for j in range(np.uint64(indptr[after]), np.uint64(indptr[after + 1])):
-                prefetch(begins, indices[j])
-        # a = G_ll, and the candidates that may be worth their price; most are not
-        entries = 0
-        for c in range(mine):
-            h = np.float64(value[span[k, 0] + c])
-            met_a[c] = w0 * (diagonal[met[c]] - h * h)
-            kept[c] = c
-        for c in range(mine, m):
-            met_a[c] = w0 * diagonal[np.uint32(met[c])]
-        if weighted:
-            for c in range(m):
-                gross[c] = met_a[c]
-            for e in range(e_begin, e_end):
-                i = np.uint32(E.indices[e])
-                entries += span[i, 1] - span[i, 0]
-                for s in range(span[i, 0], span[i, 1]):
-                    c = pos[column[s]]
-                    if c >= 0:
-                        h = E.v[e] * value[s] * value[s]
-                        met_a[c] += h
-                        gross[c] += abs(h)
-        if price[k] < 0.0:
-            price[k] = share * _most_alone(m, met_g, met_a)
-        least, found = price[k], np.int64(mine)
-        for c in range(mine, m):
-            pos[np.uint32(met[c])] = -1
-            kept[found] = c
-            found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
-        for c in range(mine):
-            pos[met[c]] = -1
-        if found > cap:
-            found = _fewer(mine, found, cap, kept, met_g, met_a, score, points, ones)
-        m = found
-        short = out.top[0] + m > len(out.owner)
-        if put and side == 0:
-            short |= 2 * (D.used[0] + m * (m - 1) // 2) > len(keys)
-        if short:
-            return p, m, decrease, priced, violation, anew
+    mine = m
+    met_g[m] = 0.0
+    weighted = len(E.indptr) > 0
+    if weighted:
+        e, e_end = E.indptr[k], E.indptr[k + 1]
+    # Unsigned: no index is tested for being negative. The first entries of all rows are copied to
+    # one list, so that the ends of short rows need not be predicted.
+    link, last = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
+    while link < last:
+        listed, until = np.uint64(0), min(last, link + np.uint64(AT_ONCE))
+        while link < until:
+            i, w = np.uint32(indices[link]), w0
+            if weighted:
+                while e < e_end and E.indices[e] < i:
+                    e += 1
+                w += E.v[e] if e < e_end and E.indices[e] == i else 0.0
+            w *= data[link]
+            link += np.uint64(1)
+            entry, beyond = np.uint64(span[i, 0]), np.uint64(span[i, 1])
+            for s in range(SHORT):
+                at, to = entry + np.uint64(s), listed + np.uint64(s)
+                near[to], more[to] = column[at], w * value[at]
+            for d in range(entry + np.uint64(SHORT), beyond):
+                m = _meet(np.uint32(column[d]), w * value[d], m, pos, met, met_g)
+            listed += min(beyond - entry, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
+        for s in range(listed):
+            m = _meet(np.uint32(near[s]), more[s], m, pos, met, met_g)
+    return m, mine
 
-        # by column; a is done anew where it is the small difference of large sums
-        if m <= 24:
-            for b in range(1, m):
-                c, d = kept[b], b
-                while d > 0 and met[kept[d - 1]] > met[c]:
-                    kept[d] = kept[d - 1]
-                    d -= 1
-                kept[d] = c
-        else:
-            sort_together(met, kept, m)
-        count, size, cancelled = 0, 0.0, 0
+
+@part
+def _prefetch_rows(items, p, A, H, in_place):
+    """Prefetch entries of A of a later item, rows of the next one's neighbors, and their spans."""
+    indptr, indices, data = A.indptr, A.indices, A.data
+    column, begins = H.column, H.span[:, 0]
+    if not in_place and p + FAR < len(items):
+        far = items[p + FAR]
+        for j in range(indptr[far], indptr[far + 1], LINE):
+            prefetch(data, j)
+            prefetch(indices, j)
+    if p + 2 < len(items):
+        ahead, after = items[p + 1], items[p + 2]
+        for j in range(np.uint64(indptr[ahead]), np.uint64(indptr[ahead + 1])):
+            prefetch(column, begins[np.uint32(indices[j])])
+        for j in range(np.uint64(indptr[after]), np.uint64(indptr[after + 1])):
+            prefetch(begins, indices[j])
+
+
+@part
+def _diagonal_of_gram(k, m, mine, w0, E, H, D, work):
+    """Set a = G_ll of the candidates; return how many entries the rows of the exceptions have."""
+    span, column, value, diagonal = H.span, H.column, H.value, D.diagonal
+    pos, met, met_a, gross, kept = work.pos, work.met, work.met_a, work.gross, work.kept
+    entries = 0
+    for c in range(mine):
+        h = np.float64(value[span[k, 0] + c])
+        met_a[c] = w0 * (diagonal[met[c]] - h * h)
+        kept[c] = c
+    for c in range(mine, m):
+        met_a[c] = w0 * diagonal[np.uint32(met[c])]
+    if len(E.indptr) > 0:
         for c in range(m):
-            b = kept[c]
-            l = met[b]
-            columns[c], g[c], a[c], pos[l], exact[c] = l, met_g[b], met_a[b], c, -1
-            x[c] = own[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
-            root[c] = roots[l]
-            if a[c] < CANCELLED * (max(w0 * peak[l], gross[b]) if weighted else w0 * peak[l]):
-                exact[c] = cancelled
-                cancelled += 1
+            gross[c] = met_a[c]
+        for e in range(E.indptr[k], E.indptr[k + 1]):
+            i = np.uint32(E.indices[e])
+            entries += span[i, 1] - span[i, 0]
+            for s in range(span[i, 0], span[i, 1]):
+                c = pos[column[s]]
+                if c >= 0:
+                    h = E.v[e] * value[s] * value[s]
+                    met_a[c] += h
+                    gross[c] += abs(h)
+    return entries
+
+
+@part
+def _screen(m, mine, penalty, cap, work):
+    """Keep the item's own columns and the candidates that may gain more than the penalty."""
+    pos, met, met_g, met_a, kept = work.pos, work.met, work.met_g, work.met_a, work.kept
+    found = np.int64(mine)
+    for c in range(mine, m):
+        pos[np.uint32(met[c])] = -1
+        kept[found] = c
+        found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > penalty * met_a[c])
+    for c in range(mine):
+        pos[met[c]] = -1
+    if found > cap:
+        score, points, ones = work.score, work.points, work.ones
+        found = _fewer(mine, found, cap, kept, met_g, met_a, score, points, ones)
+    return found
+
+
+@part
+def _sort_by_column(m, kept, met):
+    if m <= 24:
+        for b in range(1, m):
+            c, d = kept[b], b
+            while d > 0 and met[kept[d - 1]] > met[c]:
+                kept[d] = kept[d - 1]
+                d -= 1
+            kept[d] = c
+    else:
+        sort_together(met, kept, m)
+
+
+@part
+def _candidates(k, m, mine, w0, weighted, H, D, work):
+    """Copy the candidates kept, by column; return how many a are small differences of large sums.
+
+    Those are recomputed with all sums of their row: ``exact`` is the number of the row, else -1.
+    """
+    span, value, peak = H.span, H.value, D.peak
+    met, met_g, met_a, gross, kept = work.met, work.met_g, work.met_a, work.gross, work.kept
+    columns, g, a, x, own = work.columns, work.g, work.a, work.x, work.own
+    root, roots, exact, pos = work.root, work.roots, work.exact, work.pos
+    cancelled = 0
+    for c in range(m):
+        b = kept[c]
+        l = met[b]
+        columns[c], g[c], a[c], pos[l], exact[c] = l, met_g[b], met_a[b], c, -1
+        x[c] = own[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
+        root[c] = roots[l]
+        if a[c] < CANCELLED * (max(w0 * peak[l], gross[b]) if weighted else w0 * peak[l]):
+            exact[c] = cancelled
+            cancelled += 1
+    return cancelled
+
+
+@part
+def _list_support(m, work):
+    """List the nonzero entries, the largest first: most q become negative early. Return size."""
+    x, own, root, support = work.x, work.own, work.root, work.support
+    count, size = 0, 0.0
+    for c in range(m):
+        size += root[c] * x[c]
+        if own[c] != 0.0:
+            b = count
+            while b > 0 and x[support[b - 1]] < x[c]:
+                support[b] = support[b - 1]
+                b -= 1
+            support[b] = c
+            count += 1
+    return count, size
+
+
+@part
+def _gather_exceptions(k, m, E, H, who, height, work):
+    """List the exceptions' entries by candidate; set ``dots`` to x . h_j of each exception j."""
+    span, column, value = H.span, H.column, H.value
+    pos, x, first, dots = work.pos, work.x, work.first, work.dots
+    begin, end = E.indptr[k], E.indptr[k + 1]
+    for c in range(m + 1):
+        first[c] = 0
+    for e in range(begin, end):
+        i = E.indices[e]
+        for s in range(span[i, 0], span[i, 1]):
+            c = pos[column[s]]
+            if c >= 0:
+                first[c + 1] += 1
+    for c in range(m):
+        first[c + 1] += first[c]
+    for e in range(begin, end):
+        i = E.indices[e]
+        dots[e - begin] = 0.0
+        for s in range(span[i, 0], span[i, 1]):
+            c = pos[column[s]]
+            if c >= 0:
+                who[first[c]], height[first[c]] = e - begin, value[s]
+                first[c] += 1
+                dots[e - begin] += x[c] * value[s]
+    for c in range(m, 0, -1):
+        first[c] = first[c - 1]
+    first[0] = 0
+
+
+@part
+def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, upper, work):
+    """Set each entry to its optimum in turn.
+
+    Return the number of nonzero entries before or after, size, the decreases of f and of f with
+    its penalty, and the violation.
+    """
+    side, keys, values, diagonal = D.side, D.key, D.value, D.diagonal
+    columns, support, exact = work.columns, work.support, work.exact
+    g, a, x, own, root = work.g, work.a, work.x, work.own, work.root
+    first, dots, stored = work.first, work.dots, work.stored
+    weighted = len(E.indptr) > 0
+    decrease, penalized, violation = 0.0, 0.0, 0.0
+    for c in range(m):
+        t, old = np.int64(columns[c]), x[c]
+        q = g[c]
+        part = 0.0
+        if exact[c] >= 0:
+            for b in range(count):
+                q -= G[exact[c], support[b]] * x[support[b]]
+        else:
+            if weighted:
+                for s in range(first[c], first[c + 1]):
+                    part += E.v[e_begin + who[s]] * dots[who[s]] * height[s]
+                q -= part
+            if old != 0.0:
+                q -= w0 * ((diagonal[t] - own[c] * own[c]) * old)
+            for b in range(count):
+                d = support[b]
+                if d != c and x[d] != 0.0:
+                    both = values[place(t, np.int64(columns[d]), side, keys)]
+                    q -= w0 * ((both - own[c] * own[d]) * x[d])
+                    if old == 0.0 and q <= 0.0:
+                        break  # the other terms only lower q
+        if old == 0.0 and q <= 0.0:
+            continue
+        slope, new = q, 0.0
+        if a[c] > TINY:
+            new = old + q / a[c]
+            terms = abs(g[c]) + abs(part) + w0 * root[c] * size
+            new = min(new, upper) if new > ROUNDING * terms / a[c] else 0.0
+            if 2.0 * new * (2.0 * (q + a[c] * old) - a[c] * new) <= penalty:
+                new = 0.0
+            stored[0] = new
+            new = np.float64(stored[0])
+            if new == 0.0 and old == 0.0 and penalty > 0.0:
+                continue
+        else:
+            slope = 0.0
+        slope = max(slope, 0.0) if old <= 0.0 else slope
+        violation += abs(min(slope, 0.0) if old >= upper else slope)
+        change = new - old
+        if change != 0.0:
+            x[c] = new
+            if own[c] == 0.0 and old == 0.0:
+                support[count] = c
+                count += 1
+            gain = 2.0 * change * (2.0 * q - a[c] * change)
+            decrease += gain
+            penalized += gain
+            if old == 0.0:
+                penalized -= penalty
+            elif new == 0.0:
+                penalized += penalty
+            size += root[c] * max(change, 0.0)
+            if weighted:
+                for s in range(first[c], first[c + 1]):
+                    dots[who[s]] += change * height[s]
+    return count, size, decrease, penalized, violation
+
+
+@part
+def _drop_zeros(count, work):
+    """Remove zero entries from the support of a new item; return how many remain."""
+    support, x = work.support, work.x
+    left = 0
+    for b in range(count):
+        support[left] = support[b]
+        left += x[support[b]] != 0.0
+    return left
+
+
+@part
+def _write_row(m, out, work):
+    """Append the row to ``out``; return where it begins and ends."""
+    pos, columns, x = work.pos, work.columns, work.x
+    begin, top = out.top[0], out.top[0]
+    for c in range(m):
+        pos[columns[c]] = -1
+        if x[c] != 0.0:
+            out.column[top], out.value[top] = columns[c], x[c]
+            top += 1
+    out.top[0] = top
+    return begin, top
+
+
+@allocating
+def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passes, in_place):
+    """Solve rows of H, as far as ``out`` and D have room: docs/many_clusters.md.
+
+    In place, ``out`` is H, and D follows each row: Gauss-Seidel. Otherwise the rows of the items
+    are appended to ``out``, whose ``span[p]`` is that of ``items[p]``, and H and D stay. With
+    ``passes`` > 1, the items are new: rows of A that neither H nor D contains, each solved until it
+    converges. A negative ``penalty[k]`` is set first, to the fraction ``share`` of the most that
+    one column alone could gain for item k.
+
+    Costs the memberships of the neighbors. Return the number of rows solved, the room that the
+    next one needs, the decreases of f and of f + sum_k p_k |h_k|_0, the violation of the
+    optimality conditions, and the number of sums that had to be recomputed.
+    """
+    new, longest = passes > 1, 0
+    weighted = len(E.indptr) > 0
+    if weighted:
+        for k in items:
+            longest = max(longest, E.indptr[k + 1] - E.indptr[k])
+    work = _workspace(D, H.value.dtype, longest)
+    G, who, height = np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0)
+    decrease, penalized, violation, recomputed = 0.0, 0.0, 0.0, 0
+    for p in range(len(items)):
+        k = items[p]
+        m, mine = _gather(k, A, w0, E, H, new, work)
+        _prefetch_rows(items, p, A, H, in_place)
+        entries = _diagonal_of_gram(k, m, mine, w0, E, H, D, work)
+        if penalty[k] < 0.0:
+            penalty[k] = share * _most_alone(m, work.met_g, work.met_a)
+        m = _screen(m, mine, penalty[k], cap, work)
+        short = out.top[0] + m > len(out.owner)
+        if in_place and D.side == 0:
+            short |= 2 * (D.used[0] + m * (m - 1) // 2) > len(D.key)
+        if short:
+            return p, m, decrease, penalized, violation, recomputed
+        _sort_by_column(m, work.kept, work.met)
+        cancelled = _candidates(k, m, mine, w0, weighted, H, D, work)
         if cancelled > 0:
-            # all sums with the other candidates: G has a row for each of these
-            anew += cancelled
+            recomputed += cancelled
             if G.shape[0] < cancelled or G.shape[1] < m:
                 G = np.empty((int(cancelled), int(m)))
             for c in range(m):
-                if exact[c] >= 0:
-                    _exact_row(k, columns[c], m, H, w0, E, pos, G[exact[c]])
-                    a[c] = G[exact[c], c]
-                    root[c] = np.sqrt(a[c])
-        for c in range(m):
-            size += root[c] * x[c]
-            if own[c] != 0.0:
-                # the largest first: most q turn negative at the first look at D
-                b = count
-                while b > 0 and x[support[b - 1]] < x[c]:
-                    support[b] = support[b - 1]
-                    b -= 1
-                support[b] = c
-                count += 1
-        # the entries of the exceptions, by candidate, and x . h_j for each exception j
+                if work.exact[c] >= 0:
+                    row = G[work.exact[c]]
+                    _exact_row(k if not new else -1, k, work.columns[c], m, H, w0, E, work.pos, row)
+                    work.a[c] = row[c]
+                    work.root[c] = np.sqrt(row[c])
+        count, size = _list_support(m, work)
+        e_begin = 0
         if weighted:
+            e_begin = E.indptr[k]
             if len(who) < entries:
                 who, height = np.empty(2 * entries, dtype=np.int64), np.empty(2 * entries)
-            for c in range(m + 1):
-                first[c] = 0
-            for e in range(e_begin, e_end):
-                i = E.indices[e]
-                for s in range(span[i, 0], span[i, 1]):
-                    c = pos[column[s]]
-                    if c >= 0:
-                        first[c + 1] += 1
+            _gather_exceptions(k, m, E, H, who, height, work)
+        tolerance = 0.0
+        if new:
             for c in range(m):
-                first[c + 1] += first[c]
-            for e in range(e_begin, e_end):
-                i = E.indices[e]
-                dots[e - e_begin] = 0.0
-                for s in range(span[i, 0], span[i, 1]):
-                    c = pos[column[s]]
-                    if c >= 0:
-                        who[first[c]], height[first[c]] = e - e_begin, value[s]
-                        first[c] += 1
-                        dots[e - e_begin] += x[c] * value[s]
-            for c in range(m, 0, -1):
-                first[c] = first[c - 1]
-            first[0] = 0
-
-        # the entries, each at its optimum
-        for c in range(m):
-            t, old = np.int64(columns[c]), x[c]
-            q = g[c]
-            part = 0.0
-            if exact[c] >= 0:
-                for b in range(count):
-                    q -= G[exact[c], support[b]] * x[support[b]]
-            else:
-                if weighted:
-                    for s in range(first[c], first[c + 1]):
-                        part += E.v[e_begin + who[s]] * dots[who[s]] * height[s]
-                    q -= part
-                if old != 0.0:
-                    q -= w0 * ((diagonal[t] - own[c] * own[c]) * old)
-                for b in range(count):
-                    d = support[b]
-                    if d != c and x[d] != 0.0:
-                        both = values[place(t, np.int64(columns[d]), side, keys)]
-                        q -= w0 * ((both - own[c] * own[d]) * x[d])
-                        if old == 0.0 and q <= 0.0:
-                            break  # what follows only lowers q
-            if old == 0.0 and q <= 0.0:
-                continue
-            slope, new = q, 0.0
-            if a[c] > TINY:
-                new = old + q / a[c]
-                terms = abs(g[c]) + abs(part) + w0 * root[c] * size
-                new = min(new, upper) if new > ROUNDING * terms / a[c] else 0.0
-                if 2.0 * new * (2.0 * (q + a[c] * old) - a[c] * new) <= least:
-                    new = 0.0
-                stored[0] = new
-                new = np.float64(stored[0])
-                if new == 0.0 and old == 0.0 and least > 0.0:
-                    continue
-            else:
-                slope = 0.0
-            slope = max(slope, 0.0) if old <= 0.0 else slope
-            violation += abs(min(slope, 0.0) if old >= upper else slope)
-            change = new - old
-            if change != 0.0:
-                x[c] = new
-                if own[c] == 0.0 and old == 0.0:
-                    support[count] = c
-                    count += 1
-                gain = 2.0 * change * (2.0 * q - a[c] * change)
-                decrease += gain
-                priced += gain
-                if old == 0.0:
-                    priced -= least
-                elif new == 0.0:
-                    priced += least
-                size += root[c] * max(change, 0.0)
-                if weighted:
-                    for s in range(first[c], first[c + 1]):
-                        dots[who[s]] += change * height[s]
-
-        # the new row
-        begin, top = out.top[0], out.top[0]
-        for c in range(m):
-            pos[columns[c]] = -1
-            if x[c] != 0.0:
-                out.column[top], out.value[top] = columns[c], x[c]
-                top += 1
-        out.top[0] = top
-        if put:
-            _put_sums(count, support, columns, x, own, D)
+                tolerance = max(tolerance, ROUNDING * abs(work.g[c]))
+        for _ in range(passes):
+            count, size, gain, gain_penalized, slope = _solve_entries(
+                m, count, size, e_begin, w0, E, D, G, who, height, penalty[k], upper, work
+            )
+            decrease += gain
+            penalized += gain_penalized
+            violation += slope
+            if slope <= tolerance:
+                break
+            if new:
+                count = _drop_zeros(count, work)
+        begin, top = _write_row(m, out, work)
+        if in_place:
+            _put_sums(count, work.support, work.columns, work.x, work.own, D)
             enlist(H, begin, top, k)
         else:
             out.span[p, 0], out.span[p, 1] = begin, top
-    return len(items), 0, decrease, priced, violation, anew
+    return len(items), 0, decrease, penalized, violation, recomputed

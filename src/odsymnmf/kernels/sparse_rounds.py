@@ -1,11 +1,11 @@
-"""Rounds over sparse memberships: what the new rows of a round add up to, and how they get in.
+"""Rounds with sparse memberships: corrections for pairs of a round, and the update of H and D.
 
-As in `rounds`: two items of a round that both moved were solved against rows of each other that are
-no longer there. With d_i = n_i - o_i, the new row less the old, and E_i = n_i n_i^T - o_i o_i^T,
-what pairs i != j of the round add to f is, were nothing stored, the sum of <E_i, E_j> (l2) or of
-d_i . d_j (l1); each meets the sum of those before it, so that nothing cancels. Stored pairs and
-exceptions inside the round are visited one by one. The items of a round are first,
-first + stride, ..., where the stride is a power of two.
+As in `rounds`: two items of a round that both moved were solved against outdated rows of each
+other. With d_i = n_i - o_i, the new row minus the old, and E_i = n_i n_i^T - o_i o_i^T, pairs
+i != j of the round add the sum of <E_i, E_j> (l2) or of d_i . d_j (l1) to f if nothing is stored;
+each is multiplied by the sum of those before it, so that nothing cancels. Stored pairs and
+exceptions inside the round are visited one by one; ``position[k]`` is the position of item k in the
+round, -1 outside it.
 """
 
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from odsymnmf.kernels.sparse_rows import enlist
 AHEAD = 32
 
 
-class Fresh(NamedTuple):
+class NewRows(NamedTuple):
     """The new rows of a round by place: row p is ``span[p]`` of the others; which ones differ."""
 
     span: Any
@@ -150,11 +150,11 @@ def put_sums(change, E, H, W, peak):
         W[l] += change[l]
         peak[l] = max(peak[l], W[l])
         if change[l] != 0.0 and W[l] < CANCELLED * peak[l]:
-            W[l] = peak[l] = sum_of_others(-1, l, H, 1.0, E, found, False)
+            W[l] = peak[l] = sum_of_others(-1, -1, l, H, 1.0, E, found, False)
 
 
 @part
-def _rise(a, nn, no, on, oo, power):
+def _difference(a, nn, no, on, oo, power):
     """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
     if power == 2:
         squares = (nn * nn - no * no) - (on * on - oo * oo)
@@ -176,42 +176,15 @@ def _four(k, p, H, New, n_i, o_i):
 
 
 @allocating
-def count_inside(indptr, indices, mask, begin):
-    """Set begin[i + 1] to how many pairs (i, k), k < i, have both items in one round."""
-    for i in range(len(indptr) - 1):
-        count = 0
-        for j in range(indptr[i], indptr[i + 1]):
-            k = indices[j]
-            if k >= i:  # each pair once: the indices are sorted
-                break
-            count += ((k ^ i) & mask) == 0
-        begin[i + 1] = count
-
-
-@allocating
-def list_inside(indptr, indices, mask, begin, where):
-    """Write down where these pairs are, from begin[i] on."""
-    for i in range(len(indptr) - 1):
-        p = begin[i]
-        for j in range(indptr[i], indptr[i + 1]):
-            if p == begin[i + 1]:
-                break
-            if ((indices[j] ^ i) & mask) == 0:
-                where[p] = j
-                p += 1
-
-
-@allocating
-def listed_rise(items, A, w0, E, lattice, H, New, r, power):
+def listed_correction(items, A, w0, E, position, H, New, r, power):
     """Return what stored pairs and exceptions of the items inside the round add to f.
 
     A and E list every pair (i, k), k < i, of two items of one round; others may be there, too.
     """
-    first, mask, shift = lattice
     n_i, o_i = np.zeros(r), np.zeros(r)
     stored, listed = 0.0, 0.0
     for i in items:
-        q = i >> shift
+        q = position[i]
         listed_here = A.indptr[i + 1] > A.indptr[i]
         if len(E.indptr) > 0:
             listed_here |= E.indptr[i + 1] > E.indptr[i]
@@ -222,17 +195,19 @@ def listed_rise(items, A, w0, E, lattice, H, New, r, power):
         for s in range(H.span[i, 0], H.span[i, 1]):
             o_i[H.column[s]] = H.value[s]
         for j in range(A.indptr[i], A.indptr[i + 1]):
-            k = np.int64(A.indices[j])
-            if (k & mask) == first and New.moved[k >> shift]:
-                nn, no, on, oo = _four(k, k >> shift, H, New, n_i, o_i)
+            k = A.indices[j]
+            if position[k] >= 0 and New.moved[position[k]]:
+                nn, no, on, oo = _four(k, position[k], H, New, n_i, o_i)
                 a = np.float64(A.data[j])
-                stored += _rise(a, nn, no, on, oo, power) - _rise(0.0, nn, no, on, oo, power)
+                stored += _difference(a, nn, no, on, oo, power) - _difference(
+                    0.0, nn, no, on, oo, power
+                )
         if len(E.indptr) > 0:
             for j in range(E.indptr[i], E.indptr[i + 1]):
-                k = np.int64(E.indices[j])
-                if (k & mask) == first and New.moved[k >> shift]:
-                    nn, no, on, oo = _four(k, k >> shift, H, New, n_i, o_i)
-                    listed += E.v[j] * _rise(E.a[j], nn, no, on, oo, power)
+                k = E.indices[j]
+                if position[k] >= 0 and New.moved[position[k]]:
+                    nn, no, on, oo = _four(k, position[k], H, New, n_i, o_i)
+                    listed += E.v[j] * _difference(E.a[j], nn, no, on, oo, power)
         for s in range(New.span[q, 0], New.span[q, 1]):
             n_i[New.column[s]] = 0.0
         for s in range(H.span[i, 0], H.span[i, 1]):
@@ -241,7 +216,7 @@ def listed_rise(items, A, w0, E, lattice, H, New, r, power):
 
 
 @allocating
-def put_rows(first, stride, New, H):
+def put_rows(items, New, H):
     """Make the new rows that differ those of their items; the log has room for them."""
     for p in range(len(New.span)):
         if New.moved[p]:
@@ -249,4 +224,4 @@ def put_rows(first, stride, New, H):
             for s in range(New.span[p, 0], New.span[p, 1]):
                 H.column[H.top[0]], H.value[H.top[0]] = New.column[s], New.value[s]
                 H.top[0] += 1
-            enlist(H, begin, H.top[0], first + p * stride)
+            enlist(H, begin, H.top[0], items[p])

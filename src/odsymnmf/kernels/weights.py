@@ -83,8 +83,8 @@ def weigh(uneven, count, l, q, a):
 
 
 @part
-def follow(uneven, count, l, change):
-    """Let e_j know that entry l has changed."""
+def update_residuals(uneven, count, l, change):
+    """e_j -= change H_jl, after entry l has changed."""
     b, e = uneven.B[l], uneven.e
     for j in range(count):
         e[j] -= change * b[j]

@@ -1,8 +1,8 @@
 """The executable paper: its algorithms in plain NumPy, in its own letters.
 
 Slow, short and readable. Nothing else in the library uses these files: they are what the
-compiled kernels are compared with. Read them beside "Off-diagonal Symmetric Nonnegative Matrix
-Factorization" (Moutier, Vandaele, Gillis); ``ERRATA.md`` lists where the text had to be mended.
+compiled kernels are compared with. They follow "Off-diagonal Symmetric Nonnegative Matrix
+Factorization" (Moutier, Vandaele, Gillis); ``ERRATA.md`` lists corrections of the text.
 
 ===================  ==================================================================
 Algorithm 1          `algorithm_1.odsymnmf`, any rank-one solver, residual stored

@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def real_array(x: ArrayLike, name: str, ndim: int) -> Array:
-    """Return x as a finite float64 array with ndim axes, or say what is wrong with it."""
+    """Return x as a finite float64 array with ndim axes, or raise ValueError."""
     try:
         array = np.asarray(x)
         if np.iscomplexobj(array):
@@ -34,7 +34,7 @@ def real_array(x: ArrayLike, name: str, ndim: int) -> Array:
 
 
 def similarity(A: ArrayLike, name: str = "A") -> Array:
-    """Return A as a square, symmetric, finite float64 array, or say what is wrong with it."""
+    """Return A as a square, symmetric, finite float64 array, or raise ValueError."""
     A = real_array(A, name, 2)
     if A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(f"{name} must be a square matrix, n x n with n >= 1; got {A.shape}.")
@@ -109,7 +109,7 @@ def check(
     empty: float = 1.0,
     self_similarity: float | None = None,
 ) -> None:
-    """Say what is wrong with an option."""
+    """Raise ValueError for an invalid option."""
     if not isinstance(sweeps, Integral) or sweeps < 0:
         raise ValueError(f"sweeps must be a whole number >= 0; got {sweeps!r}.")
     if not isinstance(order, str) or order not in ("columns", "rows"):

@@ -1,12 +1,11 @@
-"""A run as one page: who belongs together, how the clusters were found, every item to search for.
+"""A run as one HTML page: the clusters, how they were found, and a table of all items.
 
-The page is a single HTML file that needs no network. `matrix_picture` is the picture of the
-sorted similarities behind it, small enough to keep.
+The page is a single file that needs no network. `matrix_picture` is the picture of the sorted
+similarities in it, small enough to save.
 """
 
-from odsymnmf.drawing import MatrixPicture, matrix_picture
-from odsymnmf.report._choice import Choice
-from odsymnmf.report._clusters import Topics
-from odsymnmf.report._page import page
+from odsymnmf.plots import MatrixPicture, matrix_picture
+from odsymnmf.report._page import page, write
+from odsymnmf.report._tables import Topics
 
-__all__ = ["Choice", "MatrixPicture", "Topics", "matrix_picture", "page"]
+__all__ = ["MatrixPicture", "Topics", "matrix_picture", "page", "write"]

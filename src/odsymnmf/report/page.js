@@ -1,6 +1,5 @@
 "use strict";
-// The table of items: search, sort, and one slice of rows at a time, so that 100,000 items are as
-// quick as 10. Names only ever become text, never markup.
+// The table of items: search, sort, and one page of rows at a time. Names become text, not markup.
 const items = JSON.parse(document.getElementById("data").textContent);
 const find = (id) => document.getElementById(id);
 const ROWS = 25;
@@ -10,7 +9,7 @@ const state = { key: "cluster", down: false, start: 0, shown: [] };
 let order = Uint32Array.from({ length: n }, (_, i) => i);
 let ranks = null;
 
-// Sorting 100,000 names by the rules of language takes a moment: done once, when first asked for.
+// Sorting 100,000 names by locale takes a moment: done once, when first needed.
 function nameRanks() {
   if (!ranks) {
     const compare = new Intl.Collator(undefined, { numeric: true }).compare;
@@ -21,7 +20,7 @@ function nameRanks() {
   return ranks;
 }
 
-// The items come cluster after cluster, the strongest first, and those of none last.
+// The items come cluster by cluster, the strongest first, and unassigned items last.
 const clusterOf = new Int32Array(n).fill(-1);
 const start = new Uint32Array(n + 1);
 {
@@ -30,7 +29,7 @@ const start = new Uint32Array(n + 1);
   for (i = 0; i < n; i++) start[i + 1] = start[i] + items.counts[i];
 }
 const many = items.totals.length > 0;
-const colour = (l) => (l < 0 ? "cx" : `c${l % items.colours}`);
+const color = (l) => (l < 0 ? "cx" : `c${l % items.colors}`);
 const strengthOf = (i) => (items.counts[i] ? items.percent[start[i]] : -1);
 const by = {
   name: () => { const rank = nameRanks(); return (i, j) => rank[i] - rank[j]; },
@@ -49,7 +48,7 @@ function sort() {
   }
 }
 
-// Among very many clusters, one that was asked for shows its shared items too, behind its own.
+// With very many clusters, the chosen one shows its shared items too, after its own.
 function inCluster(i, l) {
   if (clusterOf[i] === l) return true;
   return many && l >= 0 && items.top.slice(start[i], start[i + 1]).includes(l);
@@ -100,7 +99,7 @@ function memberships(i) {
     words.append(element("span", "value", text));
   };
   for (let t = start[i]; t < start[i + 1]; t++) {
-    add(colour(items.top[t]), items.percent[t], `${items.top[t]}: ${items.percent[t]} %`);
+    add(color(items.top[t]), items.percent[t], `${items.top[t]}: ${items.percent[t]} %`);
     rest -= items.percent[t];
   }
   if (items.others[i]) add("cx", Math.max(rest, 0), `and ${items.others[i]} more`);
@@ -118,7 +117,7 @@ function row(i) {
   name.title = items.names[i];  // long ones are cut
   const l = clusterOf[i];
   const cluster = element("td");
-  cluster.append(element("span", `chip ${colour(l)}`, l < 0 ? "none" : l));
+  cluster.append(element("span", `chip ${color(l)}`, l < 0 ? "none" : l));
   const strength = element("td", "num", l < 0 ? "" : `${strengthOf(i)} %`);
   line.append(name, cluster, strength, memberships(i));
   return line;
@@ -144,7 +143,7 @@ function turn(step) {
 for (const button of document.querySelectorAll("[data-sort]")) {
   button.addEventListener("click", () => {
     const key = button.dataset.sort;
-    // Names and clusters begin with the first, strengths with the strongest.
+    // Names and clusters start ascending, strengths descending.
     state.down = state.key === key ? !state.down : key === "strength";
     state.key = key;
     sort();
@@ -167,7 +166,7 @@ find("forth").addEventListener("click", () => turn(1));
 sort();
 filter();
 
-// The graph: one stop for the tab key, arrows from item to item, the name in a line below.
+// The graph: one tab stop, arrow keys from item to item, the name below.
 const graph = find("graph");
 if (graph) {
   const nodes = [...graph.querySelectorAll(".node")];

@@ -1,0 +1,147 @@
+"""CPU time, agreement with known groups and memory, compared with igraph's Leiden.
+
+Every method runs in a process of its own, on one core. Compilation and the construction of igraph's
+graph are not measured. Memory is the peak above that of the process with the graph loaded, in units
+of the CSR arrays of the graph.
+"""
+
+import json
+import random
+import resource
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import odsymnmf as od
+from benchmarks import graphs
+from benchmarks.methods import igraph_of
+from benchmarks.timing import in_new_process, table
+
+Fit = Callable[[], Any]
+
+
+def ours(A: Any, r: int) -> Fit:
+    return lambda: od.ODSymNMF(r).fit(A).labels_
+
+
+def leiden(A: Any, r: int) -> Fit:
+    """Maximize modularity at resolution 1; the number of clusters is not given."""
+    run = leiden_runs(A)
+    return lambda: run(1.0)
+
+
+def leiden_with_r(A: Any, r: int, steps: int = 12) -> Fit:
+    """Bisect the resolution until r clusters of a tenth of the mean size or more are found."""
+    run = leiden_runs(A)
+
+    def search() -> Any:
+        low, high, best = 1 / 64, 4096.0, (np.inf, None)
+        resolution = 1.0
+        for _ in range(steps):
+            labels = run(resolution)
+            count = int(np.count_nonzero(10 * r * np.bincount(labels) >= A.shape[0]))
+            best = min(best, (abs(count - r), labels), key=lambda b: b[0])
+            if count == r:
+                break
+            low, high = (resolution, high) if count < r else (low, resolution)
+            resolution = float(np.sqrt(low * high))
+        return best[1]
+
+    return search
+
+
+def leiden_runs(A: Any) -> Callable[[float], Any]:
+    """Return a function of the resolution: labels of two iterations of igraph's Leiden."""
+    graph, weights = igraph_of(A)
+    even = None if len(set(weights)) == 1 else weights
+
+    def run(resolution: float) -> Any:
+        random.seed(0)  # igraph draws from it
+        found = graph.community_leiden(
+            "modularity", weights=even, resolution=resolution, n_iterations=2
+        )
+        return np.array(found.membership)
+
+    return run
+
+
+# A new method is a line here: from the graph and the number of known groups to a fit.
+METHODS: dict[str, Callable[[Any, int], Fit]] = {
+    "odsymnmf": ours,
+    "Leiden": leiden,
+    "Leiden for r": leiden_with_r,
+}
+
+
+def planted(n: int, groups: int) -> tuple[Any, Any]:
+    sizes = [n // groups] * groups
+    return od.datasets.planted_partition(sizes, degree_in=16, degree_out=4, random_state=0)
+
+
+def neighbors(n: int, groups: int, dimension: int, spread: float, k: int) -> tuple[Any, Any]:
+    X, labels = graphs.points(n, groups, dimension, spread, seed=0)
+    return graphs.neighbors(X, k), labels
+
+
+CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "planted, 2,000 nodes, 20 groups": partial(planted, 2000, 20),
+    "planted, 9,000 nodes, 90 groups": partial(planted, 9000, 90),
+    "10 neighbors, 9,000 points, 20 groups": partial(neighbors, 9000, 20, 10, 0.5, 10),
+    "12 neighbors, 60,000 points, 10 groups": partial(neighbors, 60_000, 10, 10, 0.5, 12),
+    "12 neighbors, 100,000 points, 250 groups": partial(neighbors, 100_000, 250, 3, 0.1, 12),
+    "planted, 200,000 nodes, 50 groups": partial(planted, 200_000, 50),
+    "planted, 200,000 nodes, 1,000 groups": partial(planted, 200_000, 1000),
+    "planted, 1,000,000 nodes, 100 groups": partial(planted, 1_000_000, 100),
+}
+
+
+def measure(path: str, method: str) -> None:
+    """Print CPU seconds, NMI, the number of clusters and memory as JSON."""
+    warnings.simplefilter("ignore")
+    A, truth = planted(2000, 20)
+    METHODS[method](A, 20)()  # compiles
+    od.ODSymNMF(20, init="multilevel", sparse_membership=True, max_iter=3).fit(A)
+    A = sparse.csr_array(sparse.load_npz(f"{path}.npz"))
+    truth = np.load(f"{path}.npy")
+    fit = METHODS[method](A, len(np.unique(truth)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun = time.process_time()
+    labels = fit()
+    seconds = time.process_time() - begun
+    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
+    nmi = od.metrics.scores(labels, truth)["nmi"]
+    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), grown / size]))
+
+
+CODE = "import sys; from benchmarks.leiden import measure; measure(*sys.argv[1:])"
+ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def rows(only: str) -> Iterator[list[str]]:
+    for name, make in CASES.items():
+        if only not in name:
+            continue
+        with TemporaryDirectory() as folder:
+            path = f"{folder}/graph"
+            A, truth = make()
+            sparse.save_npz(f"{path}.npz", A, compressed=False)
+            np.save(f"{path}.npy", truth)
+            del A
+            found = {m: json.loads(in_new_process(CODE, path, m, **ONE_CORE)) for m in METHODS}
+        reference = found["Leiden"][0]
+        for method, (seconds, nmi, count, memory) in found.items():
+            ratio = f"{seconds / max(reference, 1e-3):.2f}"
+            yield [name, method, f"{seconds:.2f}", ratio, f"{nmi:.3f}", str(count), f"{memory:.1f}"]
+
+
+def main(data: Path | None, only: str = "") -> None:
+    header = ["graph", "method", "CPU seconds", "/ Leiden", "NMI", "clusters", "memory / A"]
+    table("Compared with Leiden, number of clusters given", header, rows(only))

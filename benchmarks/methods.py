@@ -1,0 +1,96 @@
+"""Other methods: each maps similarities and the number of clusters r to labels or sets."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import SpectralClustering
+
+
+def spectral_clustering(A: Any, r: int) -> Any:
+    dense = A.toarray() if sparse.issparse(A) else A
+    return SpectralClustering(r, affinity="precomputed", random_state=0).fit_predict(dense)
+
+
+def igraph_of(A: Any) -> tuple[Any, list[float]]:
+    import igraph
+
+    half = sparse.triu(sparse.coo_array(A), k=1).tocoo()
+    return igraph.Graph(A.shape[0], np.column_stack([half.row, half.col])), half.data.tolist()
+
+
+def leiden_partition(A: Any, resolution: float) -> Any:
+    import leidenalg
+
+    graph, weights = igraph_of(A)
+    kind = leidenalg.RBConfigurationVertexPartition
+    return leidenalg.find_partition(
+        graph, kind, weights=weights, resolution_parameter=resolution, seed=0
+    )
+
+
+def leiden(A: Any, r: int) -> Any:
+    """Maximize modularity; the number of clusters is not given."""
+    return leiden_partition(A, 1.0).membership
+
+
+def leiden_with_r(A: Any, r: int, steps: int = 12) -> Any:
+    """Find the resolution that gives r clusters, or nearly r, by bisection.
+
+    Clusters of less than a tenth of the mean size (components of the graph) do not count.
+    """
+    low, high, best = 1 / 64, 64.0, (np.inf, None)
+    for _ in range(steps):
+        resolution = np.sqrt(low * high)
+        found = leiden_partition(A, resolution)
+        count = sum(10 * r * size >= A.shape[0] for size in found.sizes())
+        best = min(best, (abs(count - r), found.membership), key=lambda b: b[0])
+        if count == r:
+            break
+        low, high = (resolution, high) if count < r else (low, resolution)
+    return best[1]
+
+
+def infomap(A: Any, r: int) -> Any:
+    graph, weights = igraph_of(A)
+    random.seed(0)  # igraph draws from it
+    return graph.community_infomap(edge_weights=weights).membership
+
+
+METHODS = {
+    "SpectralClustering": spectral_clustering,
+    "Leiden": leiden,
+    "Leiden with r": leiden_with_r,
+    "Infomap": infomap,
+}
+
+
+def of_cdlib(name: str, **options: Any) -> Callable[[Any, int], list[Any]]:
+    """Return a method of cdlib that finds overlapping sets; the option "r" is replaced by r."""
+
+    def run(A: Any, r: int) -> list[Any]:
+        import networkx as nx
+        from cdlib import algorithms
+
+        given = {key: r if value == "r" else value for key, value in options.items()}
+        found = getattr(algorithms, name)(nx.from_scipy_sparse_array(A), **given)
+        return [np.array(items) for items in found.communities if len(items) > 1]
+
+    return run
+
+
+def leiden_sets(A: Any, r: int) -> list[Any]:
+    labels = np.asarray(leiden_with_r(A, r))
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+
+OVERLAPPING = {
+    "Leiden with r": leiden_sets,
+    "LFM": of_cdlib("lfm", alpha=0.8),
+    "SLPA": of_cdlib("slpa"),
+    "BigClam": of_cdlib("big_clam", dimensions="r", iterations=30),
+    "DEMON": of_cdlib("demon", epsilon=0.25),
+    "k-clique, k = 4": of_cdlib("kclique", k=4),
+}

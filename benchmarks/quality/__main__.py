@@ -1,3 +1,0 @@
-from benchmarks.quality import command
-
-command()

@@ -1,0 +1,231 @@
+"""`odsymnmf score`, `plot` and `info`."""
+
+import platform
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+import odsymnmf
+from odsymnmf.cli.options import plain
+
+UNASSIGNED = "-1"
+KINDS = ("matrix", "convergence", "memberships")
+# Metadata by suffix, without the time: the same run gives the same file.
+METADATA = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+EXTRAS = ("matplotlib", "networkx", "tqdm", "click")
+
+
+@click.command(short_help="Compare labels with a known truth.")
+@click.argument("labels", type=click.Path())
+@click.argument("truth", type=click.Path())
+@click.option("--covers", is_flag=True, help="Compare clusters that may overlap.")
+def score(labels: str, truth: str, covers: bool) -> None:
+    """Compare LABELS, such as run/labels.csv, with TRUTH, both tables of names and groups.
+
+    Items are matched by name. Accuracy is the share of items that are right under the best
+    matching of clusters with groups; NMI and ARI are those of scikit-learn.
+
+    With --covers, LABELS is a run, or like TRUTH a file with the names of one cluster per line;
+    a name may be on several. The output is the overlapping NMI, the mean best-match F1 and the
+    omega index.
+    """
+    from odsymnmf.io import InputError, read_labels
+
+    if covers:
+        return _score_covers(labels, truth)
+    for path in (labels, truth):
+        if Path(path).is_dir():
+            raise InputError(f"{path} is a folder; give a table such as {Path(path, 'labels.csv')}")
+    clusters, classes = read_labels(labels), read_labels(truth)
+    common = [name for name in clusters if name in classes]
+    if not common:
+        raise InputError(f"{labels} and {truth} have no name in common; compare their first column")
+    _report_missing(len(clusters) - len(common), labels, truth)
+    _report_missing(len(classes) - len(common), truth, labels)
+    values = scores([clusters[n] for n in common], [classes[n] for n in common])
+    lines = [f"{name:10}{value:.4f}" for name, value in values.items()]
+    unknown = sum(classes[name] == UNASSIGNED for name in common)
+    unassigned = sum(clusters[n] == UNASSIGNED and classes[n] != UNASSIGNED for n in common)
+    lines.append(f"{'items':10}{len(common) - unknown}")
+    if unassigned:
+        lines.append(
+            f"{unassigned} unassigned (-1): never right for accuracy, one cluster for NMI and ARI"
+        )
+    if unknown:
+        lines.append(f"{unknown} of unknown group (-1 in {truth}): left out")
+    click.echo("\n".join(lines))
+
+
+def scores(clusters: list[str], classes: list[str]) -> dict[str, float]:
+    """Return accuracy, NMI and ARI of labels as they stand in files, -1 among them."""
+    from odsymnmf import metrics
+
+    pairs = ([-1 if v == UNASSIGNED else v for v in values] for values in (clusters, classes))
+    return metrics.scores(*pairs)
+
+
+def _score_covers(path: str, truth: str) -> None:
+    from odsymnmf import metrics
+    from odsymnmf.io import InputError, read_cover
+
+    cover, true_cover = _cover_of(path), read_cover(truth)
+    items = {name for names in true_cover for name in names}
+    clustered = {name for names in cover for name in names}
+    common = items & clustered
+    if not common:
+        raise InputError(f"{path} and {truth} have no name in common; compare their spelling")
+    unassigned = len(items - clustered)
+    index = {name: i for i, name in enumerate(sorted(items))}
+    # Items without a known group are left out.
+    _report_missing(len(clustered - items), path, truth)
+    clusters = [[index[n] for n in names if n in index] for names in cover]
+    sets = [[index[n] for n in names] for names in true_cover]
+    clusters = [names for names in clusters if names]
+    n = len(index)
+    values = {
+        "overlapping NMI": metrics.overlapping_nmi(clusters, sets, n),
+        "best-match F1": metrics.best_match_f1(clusters, sets),
+        "omega index": metrics.omega_index(clusters, sets, n),
+    }
+    lines = [f"{name:17}{value:.4f}" for name, value in values.items()]
+    lines.append(f"{'clusters':17}{len(clusters)}, compared with {len(sets)}")
+    lines.append(
+        f"{'items':17}{n}" + (f", {unassigned} of them in no cluster" if unassigned else "")
+    )
+    click.echo("\n".join(lines))
+
+
+def _cover_of(path: str) -> list[list[str]]:
+    """Return the clusters of a file, or of a run: as written, or by `overlapping_sets`."""
+    from odsymnmf.io import read_cover
+
+    written = Path(path, "clusters.txt")
+    if not Path(path).is_dir() or written.exists():
+        return read_cover(written if written.exists() else path)
+    from odsymnmf import runs
+    from odsymnmf.memberships import overlapping_sets
+
+    names, H = runs.read_membership(Path(path))
+    return [[names[i] for i in items] for items in overlapping_sets(H)]
+
+
+def _report_missing(count: int, here: str, there: str) -> None:
+    if count:
+        verb = "name of {} is" if count == 1 else "names of {} are"
+        click.echo(f"{count} {verb.format(here)} not in {there}: left out", err=True)
+
+
+@click.command(short_help="Draw a picture of a run.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="matrix",
+    show_default=True,
+    help="What to draw.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Picture to write: .png, .svg or .pdf.",
+)
+@click.option(
+    "--graph",
+    type=click.Path(),
+    help="Draw the graph in this file, the input of the run, instead.",
+)
+@click.option("--force", is_flag=True, help="Replace the picture if it exists.")
+def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> None:
+    """Draw the matrix, convergence or memberships of RUN, a folder written by cluster."""
+    from odsymnmf.persistence import atomic_write
+
+    suffix = output.suffix.lower()
+    if suffix not in METADATA:
+        raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
+    try:
+        import matplotlib
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "odsymnmf[cli]"') from error
+    if output.exists() and not force:
+        raise FileExistsError(f"{output} already exists; use --force to replace it")
+    matplotlib.use("Agg")  # there may be no screen
+    figure = (_axes(run, kind) if graph is None else _graph(run, graph)).figure
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
+        warnings.catch_warnings(record=True) as messages,
+        atomic_write(output) as file,
+    ):
+        warnings.simplefilter("always")
+        figure.savefig(file, format=suffix[1:], dpi=150, metadata=METADATA[suffix])
+    plt.close(figure)
+    for note in {_note(str(warning.message)) for warning in messages}:
+        click.echo(f"note: {note}", err=True)
+    click.echo(f"wrote {output}")
+
+
+def _note(warning: str) -> str:
+    if "missing from" in warning:  # matplotlib names each glyph
+        return "the font lacks letters of some names; report.html shows them"
+    return plain(warning, 500)
+
+
+def _axes(run: Path, kind: str) -> Any:
+    from odsymnmf import plots, runs
+
+    if kind == "convergence":
+        return plots.plot_convergence(*runs.read_history(run))
+    if kind == "matrix":
+        return plots.plot_matrix(runs.read_picture(run), None)
+    names, H = runs.read_membership(run)
+    return plots.plot_memberships(H, names)
+
+
+def _graph(run: Path, path: str) -> Any:
+    """Draw a graph with the memberships of a run."""
+    from odsymnmf import io, plots, runs
+
+    names, H = runs.read_membership(run)
+    data = io.read(path, symmetrize="max")
+    if {*data.names} != {*names}:
+        raise io.InputError(f"{path} and {run} have different items; give the input of the run")
+    number = {name: i for i, name in enumerate(names)}
+    return plots.plot_graph(data, H[[number[name] for name in data.names]])
+
+
+@click.command()
+def info() -> None:
+    """Show versions, threads, and where compiled code is cached."""
+    import joblib
+    import scipy.linalg  # noqa: F401  (loads its own BLAS)
+    import sklearn.utils._openmp_helpers  # noqa: F401  (loads OpenMP)
+    from threadpoolctl import threadpool_info
+
+    from odsymnmf.kernels import l2
+
+    lines = {"odsymnmf": odsymnmf.__version__}
+    lines["python"] = f"{platform.python_version()} on {platform.platform()}"
+    lines |= {name: installed(name) or "not installed" for name in (*PACKAGES, *EXTRAS)}
+    lines["processors"] = joblib.cpu_count()
+    for pool in threadpool_info():
+        version = pool.get("version") or ""
+        lines[pool["prefix"]] = f"{pool['num_threads']} threads ({pool['user_api']} {version})"
+    lines["numba cache"] = l2.l2_rows.stats.cache_path
+    for name, value in lines.items():
+        click.echo(f"{name:20}{value}")
+
+
+def installed(name: str) -> str | None:
+    """Return the version of an installed package."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,1 +1,0 @@
-"""How H is found: losses, starts, sweeps, column restarts, and the run that ties them together."""

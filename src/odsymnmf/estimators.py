@@ -1,0 +1,617 @@
+"""The scikit-learn estimators ODSymNMF and SymNMF."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import Signature, signature
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import validate_data
+
+from odsymnmf.affinity import AFFINITIES, Affinities, Affinity
+from odsymnmf.choose import n_clusters
+from odsymnmf.defaults import (
+    SMALL,
+    SPARSE_INITIALIZATIONS,
+    Settings,
+    decide,
+    hint,
+    resolve_sparse_membership,
+    suits_multilevel,
+    warn_about_input,
+    without_cluster,
+)
+from odsymnmf.fit import Fit, LossName, SparseMembership, best_of, partition, sparse_bound
+from odsymnmf.fitted_model import FittedModelMixin
+from odsymnmf.init.multilevel import Graph, Partition, columns
+from odsymnmf.inputs import Dataset, is_dask, weights_for
+from odsymnmf.memberships import canonical_order, labels, refine_labels
+from odsymnmf.progress import CallbackSupportMixin, CallbackTasks, with_callbacks
+from odsymnmf.result import Factorization
+from odsymnmf.similarity import Similarity
+from odsymnmf.solvers.losses import loss_class, make_solver
+from odsymnmf.utils import RandomState, as_csr, number, plain_signature, whole_number
+
+
+class ODSymNMF(
+    CallbackSupportMixin,
+    FittedModelMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """Cluster the items behind similarities, leaving every self-similarity out.
+
+    Find memberships H >= 0 (n_samples x n_clusters) that minimise
+    sum_{i != j} w_ij |A_ij - h_i . h_j|^p, p = 2 or 1, for symmetric similarities A. The diagonal
+    of A is ignored. An item may belong to several clusters, or to none.
+
+    Parameters
+    ----------
+    n_clusters : int, "auto" or sequence of int, default=8
+        Number of clusters, the columns of H. "auto" chooses it with `odsymnmf.choose.n_clusters`,
+        a sequence such as ``range(2, 31)`` chooses the best of these.
+    resolution : float, default=None
+        For graphs with ``n_clusters="auto"``: the resolution of modularity, as for Leiden, that
+        decides how many clusters there are; None searches for the most stable one.
+    loss : {"l2", "l1", "mixed", "robust"}, default="l2"
+        Squared errors; absolute errors, for binary A with wrong or missing links whose clusters
+        are nearly complete; both, each relative to its value without memberships, in the ratio
+        ``l1_ratio``; or the larger of these two. l2 is the better choice for sparse graphs.
+    l1_ratio : float, default=0.5
+        The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
+    affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
+            default="precomputed"
+        Where the similarities come from:
+
+        - "precomputed": X is A, dense or sparse.
+        - "cosine": cosines of the rows of X, for documents; A is never formed.
+        - "rbf": exp(-gamma |x_i - x_j|^2), dense.
+        - "nearest_neighbors": 1 where i is among the ``n_neighbors`` nearest of j or j among
+          those of i, else 0; sparse.
+        - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
+    init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
+        The first start, as for `odsymnmf.factorize`. "auto" is "multilevel" for squared errors of
+        normalized graphs without ``weights``, "spectral" for those of other normalized
+        similarities, else as there. "multilevel" partitions the graph into ``n_clusters`` groups,
+        one column each. "greedy" is the start of the paper; "spectral" is cheaper for large n;
+        "l2" and "mixed" first fit these losses from the greedy start, as a start for another loss.
+    n_init : int, default=1
+        Number of starts, of which the one with the lowest objective is kept. The first is
+        ``init``, the others are random, seeded by ``random_state``.
+    max_iter : int, default=200
+        Maximum number of iterations per start; an iteration (a sweep) updates every entry of H
+        once.
+    tol : float, default=1e-4
+        When to stop, as for `odsymnmf.factorize`.
+    upper : float, "auto" or None, default="auto"
+        Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
+        normalised similarities, 1 / sqrt(max(6, n / (5 r))): enough for groups of at least six
+        items (or n / r, if that is less) and of a fifth of the mean size; else None, no bound.
+    restarts : int, default=None
+        Maximum number of rounds of column restarts: every column is rebuilt from scratch, and the
+        new one is kept if the objective decreases. None means 10 for the losses "l1" and "mixed"
+        (rounds end when one changes nothing), else 0.
+    sparse_membership : bool or "auto", default="auto"
+        Whether ``membership_`` is a CSR array; needs a sparse A and ``n_init=1``. "auto" is True
+        for ``init="multilevel"`` if ``n_clusters`` > 64 and n_samples x ``n_clusters`` > 2^24; the
+        fit is then the same but for at most 64 clusters that a sweep adds to a row. With True and
+        another ``init``, for thousands of overlapping clusters, l2 penalizes memberships as in
+        `odsymnmf.factorize`, and "auto" means: for ``n_clusters`` as many as the initialization
+        finds, for ``init`` "ego", for ``normalize`` None, for ``upper`` (squared errors) the root
+        of the largest similarity. Labels are then not refined.
+    normalize : {"auto", "degree", None}, default="auto"
+        "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
+        no longer count more than others. "auto" does so for squared errors, with
+        d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
+        their mean), and refines labels, see ``labels_``. None clusters A itself, as the paper does.
+    zero_weight : float, default=1.0
+        Weight of the pairs that a sparse A does not store; with less than 1, fewer items of a
+        sparse graph stay unassigned.
+    gamma : float, default=None
+        For ``affinity="rbf"``; None means 1 / n_features.
+    n_neighbors : int, default=10
+        For ``affinity="nearest_neighbors"``.
+    n_jobs : int, default=None
+        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
+        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
+        go in rounds (see `odsymnmf.factorize`). The result is bit-identical for every
+        number. None sweeps row by row, in one thread, which may lead to another local minimum.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Random seed; pass an int for reproducible results.
+    checkpoint : path, default=None
+        A file in which the state of the fit is saved at intervals, and from which a killed fit
+        resumes with a bit-identical result, as for `odsymnmf.factorize`; further starts use
+        files next to it, with .1, .2, ... after the name. They are not removed.
+    checkpoint_every : float, default=60.0
+        Minimum number of seconds between two checkpoints of a start.
+    verbose : int, default=0
+        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line every
+        few seconds, for logs.
+
+    Attributes
+    ----------
+    membership_ : ndarray or csr_array of shape (n_samples, n_clusters)
+        H. The column with the largest total comes first. A CSR array if ``sparse_membership``.
+    labels_ : ndarray of shape (n_samples,)
+        The cluster with the largest membership; -1 for an item that belongs to none. With
+        ``normalize="auto"``, those of graphs (at most half of the pairs linked, none below zero),
+        of documents and of similarities of both signs are then refined:
+        `odsymnmf.memberships.refine_labels`. With ``init="multilevel"`` they are the initial
+        partition if it has more groups or a larger modularity. Label l is column l of
+        ``membership_``.
+    n_clusters_ : int
+        Number of columns of ``membership_``. If fewer groups are found, which is a warning, the
+        last columns are zero.
+    n_unassigned_ : int
+        Number of items without a cluster: they have no similar items, or no cluster explains these
+        similarities; `odsymnmf.memberships.assign_unassigned` assigns them to the clusters of their
+        neighbours.
+    settings_ : dict
+        The kind of input, and the values chosen for "auto": normalize and its regularization,
+        upper, init, how labels are read; where items are left without a cluster, why; in some
+        cases a hint.
+    n_clusters_search_ : NumberOfClusters
+        How ``n_clusters`` was chosen, unless it was a number: the evidence for it, and a table of
+        coarser and finer partitions.
+    similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
+        What was fitted, after ``affinity`` and ``normalize``; not in pickles, and in files only
+        with ``save(path, similarities=True)``. It may share memory with X: do not modify X.
+    objective_ : float
+        The loss at ``membership_``.
+    history_ : ndarray of shape (1 + n_iter_ + len(restart_steps_),)
+        The objective of the best start: before the first sweep, after each, and after each
+        accepted restart of a column.
+    loss_terms_ : dict or None
+        For the losses "mixed" and "robust": the share of l1, and both relative losses.
+    restart_steps_ : ndarray of int
+        Which entries of ``history_`` follow an accepted restart.
+    n_iter_ : int
+        Number of iterations of the best start.
+    status_ : {"converged", "max_iter", "stopped", "interrupted"}
+        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
+    converged_ : bool
+        Whether the best start reached ``tol``.
+    item_names_ : list or None
+        The names of the items: the nodes of a graph, the index of a DataFrame, the ``obs_names`` of
+        AnnData. None if X has no names.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where those are all strings.
+
+    See Also
+    --------
+    SymNMF : The same with the diagonal.
+    odsymnmf.memberships : Overlapping clusters, and the reasons for a membership.
+
+    Examples
+    --------
+    Two triangles that share item 2; its clusters are both there in H:
+
+    >>> import numpy as np
+    >>> from odsymnmf import ODSymNMF
+    >>> A = np.array([[0, 1, 1, 0, 0],
+    ...               [1, 0, 1, 0, 0],
+    ...               [1, 1, 0, 1, 1],
+    ...               [0, 0, 1, 0, 1],
+    ...               [0, 0, 1, 1, 0]])
+    >>> model = ODSymNMF(n_clusters=2, loss="l1").fit(A)
+    >>> model.membership_
+    array([[1., 0.], [1., 0.], [1., 1.], [0., 1.], [0., 1.]])
+    >>> model.labels_
+    array([0, 0, 0, 1, 1])
+
+    A new item, known to be linked to items 3 and 4:
+
+    >>> model.predict_membership([[0, 0, 0, 1, 1]])
+    array([[0., 1.]])
+    """
+
+    _diagonal: Literal["ignore", "fit"] = "ignore"
+
+    @plain_signature
+    def __init__(
+        self,
+        n_clusters: int | str | Sequence[int] = 8,
+        *,
+        resolution: float | None = None,
+        loss: LossName = "l2",
+        l1_ratio: float = 0.5,
+        affinity: Affinity = "precomputed",
+        init: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        upper: float | str | None = "auto",
+        restarts: int | None = None,
+        sparse_membership: SparseMembership = "auto",
+        normalize: Literal["auto", "degree"] | None = "auto",
+        zero_weight: float = 1.0,
+        gamma: float | None = None,
+        n_neighbors: int = 10,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.resolution = resolution
+        self.loss = loss
+        self.l1_ratio = l1_ratio
+        self.affinity = affinity
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.upper = upper
+        self.restarts = restarts
+        self.sparse_membership = sparse_membership
+        self.normalize = normalize
+        self.zero_weight = zero_weight
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        weights: Any = None,
+        edge_weight: str | None = "weight",
+    ) -> Self:
+        """Find the memberships of the items.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_samples) or (n_samples, n_features)
+            Symmetric similarities if ``affinity="precomputed"``, else one row of features per item.
+            NaN off the diagonal of similarities is an unknown pair, which is left out. Similarities
+            may also be a networkx or igraph graph, a DataFrame or AnnData, as
+            `odsymnmf.inputs.to_similarity_matrix` explains; the names of the items are kept, and
+            those of a `Dataset`, as `odsymnmf.io.read` returns. A dask
+            array (of features for "cosine") is fitted by the workers of the current Dask client,
+            with the options of `odsymnmf.distributed`.
+        y : Ignored
+            Not used, present for API consistency by convention.
+        weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
+            Weights of the pairs, symmetric and >= 0; 0 marks an unknown pair. A pair that sparse
+            weights do not store keeps its ordinary weight.
+        edge_weight : str or None, default="weight"
+            The edge attribute that holds the similarities, if X is a networkx or igraph graph. None
+            gives every edge the similarity 1.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        self._threads = self.n_jobs
+        self._terms = self._idf = None
+        if is_dask(X):
+            from odsymnmf import distributed
+
+            client = distributed.current_client()
+            if client is not None:
+                return self._fit_on_workers(client, X, weights)
+            given_names = getattr(X, "names", None)
+            X = distributed.gathered(X)
+            self._threads = -1 if self.n_jobs is None else self.n_jobs
+        else:
+            given_names = None
+        X, names = self._named(X, edge_weight)
+        names = given_names or names
+        X = self._validated(X, reset=True)
+        self._affinities, raw = Affinities.of_items(self, X, weights_for(weights, names))
+        seen = raw.summary()
+        loss, init = loss_class(self.loss, self._diagonal, self.l1_ratio), self.init
+        auto = isinstance(init, str) and init == "auto" and self.sparse_membership is not True
+        large = self.normalize is not None or raw.n > SMALL
+        if auto and large and suits_multilevel(raw, loss, seen):
+            init = "multilevel"
+        r: Any = self.n_clusters
+        kept_sparse = is_sparse(self, raw, r, init)
+        if not kept_sparse:
+            r = number_of_clusters(self, raw)
+            kept_sparse = is_sparse(self, raw, r, init)
+        warn_about_input(raw, r)
+        settings = decide(
+            raw,
+            r,
+            loss=loss,
+            normalize=self.normalize,
+            upper=self.upper,
+            init=init,
+            seen=seen,
+            sparse=kept_sparse,
+        )
+        A = self._affinities.normalized(raw, settings, seen)
+        graph = groups = initial = None
+        if isinstance(init, str) and init == "multilevel":
+            graph, groups = partition(raw, A, r, self.random_state)
+            initial = columns(A, groups.labels, r)
+        if kept_sparse:  # the bound that the fit will use holds for new items, too
+            limit = sparse_bound(A, settings.upper, self.loss)
+            settings = replace(settings, upper=limit if limit < np.inf else None)
+        self.settings_ = settings.as_dict()
+        # Callbacks may ask a fit under way for new items.
+        measure = make_solver(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
+        self._scales = measure.scales
+        starts = CallbackTasks(self, X, self.n_init, self.max_iter)
+        reconstruct = partial(self._fitted, raw=raw, settings=settings, graph=graph, groups=groups)
+        watch = partial(starts.watch, reconstruct=reconstruct)
+        best, interrupted = best_of(self, A, r, settings, watch, initial)
+        for name, value in reconstruct(best.H).items():
+            setattr(self, name, value)
+        if not kept_sparse:
+            self.settings_ |= hint(raw, seen, best.scales, self.labels_)
+        self.settings_ |= without_cluster(seen, self.labels_)
+        self._keep(best, interrupted)
+        self.similarity_, self.item_names_ = A, names
+        starts.end()
+        return self
+
+    def _fit_on_workers(self, client: Any, X: Any, weights: Any) -> Self:
+        """Fit a Dask array on the workers of a client; labels are not refined."""
+        from odsymnmf.distributed.fit import LOCAL, RemoteSimilarity, check_options
+
+        if callable(self.affinity) or self.affinity not in ("precomputed", "cosine"):
+            raise ValueError(
+                f'affinity={self.affinity!r} is not available on a cluster; use "precomputed" or '
+                f'"cosine", or {LOCAL}.'
+            )
+        if self.n_init > 1:
+            raise ValueError(f"n_init={self.n_init} is not available on a cluster; use n_init=1.")
+        options = {name: getattr(self, name) for name in vars(Fit()) if hasattr(self, name)}
+        how = Fit(**options | {"diagonal": self._diagonal})
+        r = check_options(how, self.n_clusters, weights, self.zero_weight, name="n_clusters")
+        self.__dict__.pop("similarity_", None)  # of an earlier fit
+        with RemoteSimilarity(client, X, r, self.loss, self.affinity) as A:
+            remote: Any = A
+            seen = A.summary()
+            init = "spectral" if isinstance(self.init, str) and self.init == "auto" else self.init
+            loss = loss_class(self.loss, self._diagonal, self.l1_ratio)
+            options = {"normalize": self.normalize, "upper": self.upper, "init": init}
+            settings = decide(remote, r, loss=loss, seen=seen, **options)
+            settings = replace(settings, refine=None)
+            self.settings_, self.n_features_in_ = settings.as_dict(), A.n_features or A.n
+            self._affinities = Affinities(self, None, None)
+            self._affinities.normalized(remote, settings, seen)  # in place
+            starts = CallbackTasks(self, X, self.n_init, self.max_iter)
+            reconstruct = partial(self._fitted, raw=remote, settings=settings)
+            watch = partial(starts.watch, reconstruct=reconstruct)
+            best, interrupted = best_of(self, remote, r, settings, watch)
+        for name, value in reconstruct(best.H).items():
+            setattr(self, name, value)
+        self._keep(best, interrupted)
+        self.item_names_ = getattr(X, "names", None)
+        starts.end()
+        return self
+
+    def _keep(self, best: Factorization, interrupted: bool) -> None:
+        """Set the fitted attributes of the best start."""
+        self.objective_, self.history_ = best.objective, best.history
+        self.restart_steps_ = best.restart_steps
+        self.status_ = "interrupted" if interrupted else best.status
+        self.n_iter_, self.converged_, self.loss_terms_ = (
+            best.n_iter,
+            best.converged,
+            best.loss_terms,
+        )
+        self._scales = best.scales
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find the memberships of the items and return them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix}
+            As for `fit`.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        membership : ndarray or scipy.sparse.csr_array of shape (n_samples, n_clusters)
+        """
+        return self.fit(X).membership_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+
+    def _check_options(self) -> None:
+        """Check the parameters that `factorize` does not have."""
+        if not (callable(self.affinity) or self.affinity in AFFINITIES):
+            known = ", ".join(repr(name) for name in AFFINITIES)
+            raise ValueError(f"affinity={self.affinity!r} is not known; use {known} or a callable.")
+        if self.resolution is not None and not (
+            isinstance(self.n_clusters, str) and self.n_clusters == "auto"
+        ):
+            raise ValueError(
+                f"resolution={self.resolution} decides the number of clusters, but "
+                f'n_clusters={self.n_clusters!r}; use n_clusters="auto", or leave resolution out.'
+            )
+        limits = {"n_init": 1, "max_iter": 0, "n_neighbors": 1}
+        for name, least in limits.items():
+            whole_number(name, getattr(self, name), least)
+        number("tol", self.tol, 0)
+        if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
+            raise ValueError(
+                "a checkpoint of several starts needs random_state, an int: without it, the starts "
+                "would be others when the fit goes on."
+            )
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
+        # ones may be unknown.
+        X = X.matrix if isinstance(X, Dataset) else X
+        finite: Any = True
+        if self._precomputed:
+            finite = "allow-nan" if not reset else False
+            if not reset:
+                X = self._to_the_fitted(X)
+        if sparse.issparse(X):
+            X = as_csr(X, "X")
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+            ensure_min_samples=2 if reset else 1,
+        )
+        if reset and self._precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be a square matrix of similarities, but has shape {X.shape}. For a table "
+                'of items x features, choose an affinity such as "cosine" or "nearest_neighbors"; '
+                "of a list of edges, make a graph: networkx.Graph(edges)."
+            )
+        return X
+
+    def _fitted(
+        self,
+        H: Any,
+        raw: Similarity,
+        settings: Settings,
+        graph: Graph | None = None,
+        groups: Partition | None = None,
+    ) -> dict[str, Any]:
+        """Return the fitted attributes that follow from H."""
+        order = canonical_order(H)
+        H = H[:, order]
+        H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
+        rule = settings.refine
+        if rule is None:
+            found = labels(H)
+        elif graph is None or groups is None:
+            found = refine_labels(H, raw, rule=rule)
+        else:
+            found = graph.best_labels(groups.reordered(order), labels(H))
+        return {
+            "membership_": H,
+            "labels_": found,
+            "n_clusters_": int(H.shape[1]),
+            "n_unassigned_": int((found < 0).sum()),
+        }
+
+
+def is_sparse(estimator: Any, A: Similarity, r: Any, init: Any) -> bool:
+    """Return whether memberships are stored sparse; ValueError if that is not possible."""
+    how = estimator.sparse_membership
+    asked = how is True or (isinstance(init, str) and init in SPARSE_INITIALIZATIONS)
+    several = estimator.n_init > 1
+    if several and asked:
+        raise ValueError(
+            f"n_init={estimator.n_init}, but there are no random starts for sparse memberships; "
+            "use n_init=1."
+        )
+    columns: int | None = 1
+    if not isinstance(r, str | Sequence | np.ndarray):
+        columns = whole_number("n_clusters", r, 1)
+    elif asked and isinstance(r, str) and r == "auto":
+        columns = None
+    elif asked and not isinstance(r, str):
+        raise ValueError(
+            "sparse memberships are not compared for several numbers of clusters; use "
+            'n_clusters="auto" or one number.'
+        )
+    how = False if several and how == "auto" else how
+    options = {"loss": estimator.loss, "diagonal": estimator._diagonal, "init": init}
+    return resolve_sparse_membership(how, A, columns, **options)
+
+
+def number_of_clusters(estimator: Any, A: Similarity) -> int:
+    """Return the number of clusters, which is found first if it is not given."""
+    r = estimator.n_clusters
+    if not isinstance(r, str | Sequence | np.ndarray):
+        return whole_number("n_clusters", r, 1)
+    if isinstance(r, str) and r != "auto":
+        raise ValueError(f'n_clusters={r!r} is not known; use a number >= 1 or "auto".')
+    estimator.n_clusters_search_ = n_clusters(
+        A,
+        None if isinstance(r, str) else r,
+        resolution=estimator.resolution,
+        loss=estimator.loss,
+        l1_ratio=estimator.l1_ratio,
+        normalize=estimator.normalize,
+        upper=estimator.upper,
+        n_jobs=estimator.n_jobs,
+        random_state=estimator.random_state,
+        verbose=estimator.verbose,
+    )
+    return int(estimator.n_clusters_search_.n_clusters)
+
+
+# Parameters and attributes of ODSymNMF that SymNMF does not have.
+NOT_IN_SYMNMF = ("loss", "l1_ratio", "sparse_membership", "loss_terms_")
+
+
+def _document(estimator: type[ODSymNMF]) -> type[ODSymNMF]:
+    """Give SymNMF the signature and the documented parameters that it shares with ODSymNMF."""
+    shared = [
+        parameter
+        for name, parameter in signature(ODSymNMF.__init__).parameters.items()
+        if name not in NOT_IN_SYMNMF
+    ]
+    estimator.__init__.__signature__ = Signature(shared)  # type: ignore[attr-defined]
+    if ODSymNMF.__doc__ and estimator.__doc__:  # python -OO removes docstrings
+        sections = ODSymNMF.__doc__[ODSymNMF.__doc__.index("    Parameters\n") :]
+        sections = sections[: sections.index("    See Also\n")]
+        for name in NOT_IN_SYMNMF:
+            sections = re.sub(rf"(?m)^    {name} : .*\n(?:     .*\n)*", "", sections)
+        before, after = estimator.__doc__.split("    See Also\n")
+        estimator.__doc__ = f"{before}{sections}    See Also\n{after}"
+    return estimator
+
+
+@_document
+class SymNMF(ODSymNMF):
+    """Cluster items by symmetric NMF of their similarities, self-similarities included.
+
+    Find memberships H >= 0 (n_samples x n_clusters) that minimize
+    sum_ij w_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,
+    which leaves out the terms i = j.
+
+    See Also
+    --------
+    ODSymNMF : The same without the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odsymnmf import SymNMF
+    >>> A = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 4, 4], [0, 0, 4, 4]])
+    >>> SymNMF(n_clusters=2, normalize=None).fit_transform(A).round(3)
+    array([[0., 1.], [0., 1.], [2., 0.], [2., 0.]])
+    """
+
+    _diagonal: Literal["ignore", "fit"] = "fit"
+
+    def __init__(self, n_clusters: int | str | Sequence[int] = 8, **options: Any):
+        # Checked against the signature that _document sets.
+        signature(type(self)).bind(n_clusters, **options)
+        super().__init__(n_clusters, **options)

@@ -1,0 +1,453 @@
+"""Methods of a fitted model: new items, score, overlapping sets, names, and saving."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+import odsymnmf
+from odsymnmf.affinity import Affinities
+from odsymnmf.inputs import (
+    Dataset,
+    called,
+    features_and_names,
+    first_difference,
+    is_frame,
+    is_igraph,
+    is_networkx,
+    to_similarity_matrix,
+)
+from odsymnmf.memberships import Rule, frame, labels, overlapping_sets
+from odsymnmf.persistence import checked_names, prefixed, without_prefix, write_arrays
+from odsymnmf.similarity import base, from_arrays
+from odsymnmf.similarity.weights import without_diagonal
+from odsymnmf.solvers.new_items import solve_new_rows
+from odsymnmf.solvers.objective import Scales, pair_losses
+from odsymnmf.utils import Array, as_csr, blocks, bound
+
+# Fitted attributes that are saved: plain values, and arrays.
+PLAIN = (
+    "objective_",
+    "n_iter_",
+    "status_",
+    "converged_",
+    "loss_terms_",
+    "settings_",
+    "n_clusters_",
+    "n_unassigned_",
+    "n_features_in_",
+    "item_names_",
+)
+ARRAYS = ("membership_", "labels_", "history_", "restart_steps_")
+# Folds of the fitted items: similarities to one fold are predicted from those to the others.
+N_FOLDS = 5
+
+
+class FittedModelMixin:
+    """Methods of `ODSymNMF` that use a fitted model."""
+
+    # Parameters, fitted attributes and methods of the estimator.
+    affinity: Any
+    init: Any
+    random_state: Any
+    zero_weight: float
+    membership_: Any
+    labels_: Any
+    n_clusters_: int
+    similarity_: Any
+    settings_: Any
+    item_names_: Any
+    feature_names_in_: Any
+    get_params: Any
+    _affinities: Any
+    _scales: Any
+    _validated: Any
+    _precomputed: Any
+    # Names of the features and, of words, inverse document frequencies: for `odsymnmf predict`.
+    _terms: list[str] | None = None
+    _idf: Any = None
+
+    def predict_membership(self, X: Any) -> Any:
+        """Find memberships of new items, with those of the fitted items held fixed.
+
+        Row x minimises sum_j |S_j - x . h_j|^p over 0 <= x <= upper, where S_j is the similarity
+        of the new item to the fitted item j. This is a convex problem, solved to optimality for
+        l2; for l1, until no single entry of x can be improved.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
+            Similarities of the new items to the fitted ones if ``affinity="precomputed"``, else
+            one row of features per new item. NaN marks a similarity that is not known: the pair
+            is left out. So row k of the fitted matrix, with NaN in place k, asks where item k
+            belongs as far as the others can tell: at convergence, that is row k of
+            ``membership_`` (with l1, if coordinate descent gets there; not with `SymNMF`, which
+            fits the diagonal too).
+
+        Returns
+        -------
+        membership : ndarray or scipy.sparse.csr_array of shape (n_new, n_clusters)
+            Sparse where ``membership_`` is; memberships are penalized as in the fit.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        H = self.membership_
+        kept_sparse = sparse.issparse(H)
+        solve = partial(
+            solve_new_rows,
+            H=H,
+            scales=self._scales,
+            upper=bound(self.settings_["upper"]),
+            zero_weight=self.zero_weight,
+            penalized=self._penalized,
+        )
+        pieces = blocks(X.shape[0], max(1, base.BLOCK_ENTRIES // H.shape[0]))
+        found = [solve(self._affinities.to_fitted(X[b])) for b in pieces]
+        return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
+
+    @property
+    def _penalized(self) -> bool:
+        """Whether l2 penalizes sparse memberships."""
+        return bool(self.settings_["init"] != "multilevel")
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Find the clusters of new items: the largest entry of `predict_membership`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
+            As for `predict_membership`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,)
+            -1 for an item that belongs to no cluster.
+        """
+        return labels(self.predict_membership(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Score how well memberships predict held-out similarities.
+
+        Returns 1 - f / f(0), the fraction of similarity explained in a 5-fold split over the fitted
+        items; higher is better. Larger models are not favored, because every similarity is
+        predicted without using it. Works with GridSearchCV and cross_val_score, for any affinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
+            As for `predict_membership`. Similarities of as many items as were fitted are taken for
+            those of the fitted items themselves, and their diagonal is not looked at.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        float
+            At most 1. 0 is what no memberships at all would score.
+
+        Examples
+        --------
+        Shuffle the folds: the items of a group are often next to each other.
+
+        >>> import odsymnmf as od
+        >>> from sklearn.model_selection import GridSearchCV, KFold
+        >>> A, groups = od.datasets.planted_partition([30] * 4, 0.5, 0.05, random_state=0)
+        >>> folds = KFold(5, shuffle=True, random_state=0)
+        >>> search = GridSearchCV(od.ODSymNMF(), {"n_clusters": range(2, 7)}, cv=folds).fit(A)
+        >>> search.best_params_
+        {'n_clusters': 4}
+        """
+        check_is_fitted(self)
+        H = self.membership_
+        n = H.shape[0]
+        if self._affinities.given:
+            X = _without_own(X.matrix if isinstance(X, Dataset) else X, n)
+        X = self._validated(X, reset=False)
+        rest = self._scales, bound(self.settings_["upper"]), self.zero_weight, self._penalized
+        # Sparse memberships have sparse similarities, which take no more room at once.
+        size = X.shape[0] if sparse.issparse(H) else max(1, base.BLOCK_ENTRIES // n)
+        pieces = blocks(X.shape[0], size)
+        parts = [_held_out_loss(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
+        loss, alone = np.sum(parts, axis=0)
+        return float(1 - loss / alone) if alone > 0 else 0.0
+
+    def overlapping_sets(
+        self, threshold: float | None = None, *, rule: Rule = "strength"
+    ) -> list[list[Any]]:
+        """Return the items of every cluster; an item may be in several, or in none.
+
+        Parameters
+        ----------
+        threshold, rule
+            As for `odsymnmf.memberships.overlapping_sets`; what was fitted is known here.
+
+        Returns
+        -------
+        list of n_clusters lists
+            The members of every cluster, the strongest first: their names, or their numbers if the
+            items have no names.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from odsymnmf import ODSymNMF
+        >>> G = nx.Graph([("ann", "bob"), ("bob", "cleo"), ("ann", "cleo"), ("cleo", "dan")])
+        >>> ODSymNMF(n_clusters=2, loss="l1").fit(G).overlapping_sets()
+        [['ann', 'bob', 'cleo'], ['cleo', 'dan']]
+        """
+        check_is_fitted(self)
+        A = getattr(self, "similarity_", None)
+        sets = overlapping_sets(self.membership_, threshold, rule=rule, A=A, loss=self._scales)
+        return called(sets, self.item_names_)
+
+    def labels_series(self) -> Any:
+        """Return ``labels_`` as a pandas Series, whose index holds the names of the items.
+
+        Returns
+        -------
+        pandas.Series
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from odsymnmf import ODSymNMF
+        >>> df = pd.DataFrame([[0, 1, 0], [1, 0, 0], [0, 0, 0]], list("abc"), list("abc"))
+        >>> ODSymNMF(n_clusters=1).fit(df).labels_series().to_dict()
+        {'a': 0, 'b': 0, 'c': -1}
+        """
+        check_is_fitted(self)
+        return frame(self.labels_[:, None], self.item_names_, ["cluster"])["cluster"]
+
+    def membership_frame(self) -> Any:
+        """Return ``membership_`` as a pandas DataFrame, whose index holds the names of the items.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns are "cluster_0", "cluster_1", ..., as with ``set_output(transform="pandas")``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from odsymnmf import ODSymNMF
+        >>> G = nx.Graph([("ann", "bob")])
+        >>> ODSymNMF(n_clusters=1, normalize=None).fit(G).membership_frame()
+             cluster_0
+        ann        1.0
+        bob        1.0
+        """
+        check_is_fitted(self)
+        return frame(self.membership_, self.item_names_, self.get_feature_names_out())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the columns of ``membership_``, "cluster_0", "cluster_1", ...
+
+        Parameters
+        ----------
+        input_features : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        return np.array([f"cluster_{l}" for l in range(self.n_clusters_)], dtype=object)
+
+    def save(
+        self, path: str | Path, *, similarities: bool = False, names: list[str] | None = None
+    ) -> None:
+        """Save the fitted model to one .npz file, which `odsymnmf.load` reads.
+
+        The file contains the parameters, the memberships and what `predict` needs; reading it runs
+        no code. A generator given as ``random_state`` is not saved.
+
+        Parameters
+        ----------
+        path : path
+            An existing file is replaced.
+        similarities : bool, default=False
+            Whether to save ``similarity_``, too, which may be large.
+        names : list of str or numbers, default=None
+            Names of the fitted items, loaded as ``item_names_``; by default those of the fit.
+
+        Raises
+        ------
+        ValueError
+            If ``affinity`` is a callable, or names are neither strings nor numbers.
+        OSError
+            If it cannot be written.
+        """
+        check_is_fitted(self)
+        if type(self) is not getattr(odsymnmf, type(self).__name__, None):
+            raise TypeError(
+                f"only an ODSymNMF or a SymNMF can be saved, not a {type(self).__name__}; save its "
+                "membership_, or pickle it."
+            )
+        if similarities and not hasattr(self, "similarity_"):
+            raise ValueError(
+                "the model has no similarity_, because it was loaded without it or fitted on a "
+                "cluster; leave similarities=True out."
+            )
+        names = self.item_names_ if names is None else list(names)
+        if names is not None and len(names) != len(self.labels_):
+            raise ValueError(f"{len(names)} names for {len(self.labels_)} items; give one each.")
+        header, arrays = self._to_arrays(similarities)
+        header["fitted"]["item_names_"] = checked_names(names)
+        write_arrays(path, type(self).__name__, header, arrays)
+
+    def _to_arrays(self, similarities: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        parameters = self.get_params(deep=False)
+        if callable(self.affinity):
+            raise ValueError(
+                "affinity is a callable, and a file must not contain code; compute the "
+                'similarities first, and fit them with affinity="precomputed".'
+            )
+        if not isinstance(self.random_state, int | np.integer | None):
+            parameters["random_state"] = None  # its state has changed since the fit
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        if sparse.issparse(self.init) or isinstance(self.init, np.ndarray):
+            arrays["init"] = parameters.pop("init")
+        arrays |= prefixed("affinity", self._affinities.to_arrays())
+        header = {
+            "parameters": parameters,
+            "fitted": {name: getattr(self, name) for name in PLAIN},
+            "scales": self._scales,
+            "feature_names": list(getattr(self, "feature_names_in_", [])),
+            "terms": self._terms,
+        }
+        if self._idf is not None:
+            arrays["idf"] = self._idf
+        if similarities:
+            header["similarity"] = type(self.similarity_).__name__
+            arrays |= prefixed("similarity", self.similarity_.to_arrays())
+        return header, arrays
+
+    @classmethod
+    def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        init = {"init": arrays["init"]} if "init" in arrays else {}
+        model = cls(**header["parameters"], **init)
+        for name in PLAIN:
+            setattr(model, name, header["fitted"][name])
+        for name in ARRAYS:
+            setattr(model, name, arrays[name])
+        model._scales = Scales(*header["scales"])
+        if header["feature_names"]:
+            model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+        model._terms, model._idf = header["terms"], arrays.get("idf")
+        model._affinities = Affinities.from_arrays(model, without_prefix("affinity", arrays))
+        if "similarity" in header:
+            parts = without_prefix("similarity", arrays)
+            model.similarity_ = from_arrays(header["similarity"], parts)
+        if model.membership_.shape != (len(model.labels_), model.n_clusters_):
+            raise ValueError("its arrays differ in their numbers of items or clusters")
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "similarity_"}
+
+    def _named(self, X: Any, edge_weight: str | None) -> tuple[Any, list[Any] | None]:
+        """Return X as scikit-learn takes it, and the names of the items."""
+        if not self._precomputed:
+            return features_and_names(X)
+        data = to_similarity_matrix(X, edge_weight=edge_weight)
+        # scikit-learn notes the names of a DataFrame's columns itself.
+        return (X if is_frame(X) else data.matrix), data.names
+
+    def _to_the_fitted(self, X: Any) -> Any:
+        """Return similarities of new items, once their columns are the fitted items in order."""
+        if is_networkx(X) or is_igraph(X):
+            raise ValueError(
+                "X is a graph; pass the similarities of the new items to the fitted ones, one row "
+                "per new item and one column per fitted item."
+            )
+        if not is_frame(X) or self.item_names_ is None:
+            return X
+        columns = list(X.columns)
+        if columns != list(range(len(columns))) and columns != self.item_names_:
+            where = first_difference(columns, self.item_names_)
+            raise ValueError(
+                f"the columns of X are not the fitted items in their order: {where}. Use "
+                "X[model.item_names_]."
+            )
+        # Of a graph's nodes scikit-learn knows nothing, and would warn.
+        return X if hasattr(self, "feature_names_in_") else X.to_numpy()
+
+
+def _without_own(X: Any, n: int) -> Any:
+    """Return similarities of n items to n items with the diagonal unknown; others as they are."""
+    if np.shape(X) != (n, n):
+        return X
+    if sparse.issparse(X):
+        own = sparse.csr_array(sparse.diags_array(np.full(n, np.nan)))
+        rows = as_csr(X, "X").astype(np.result_type(X.dtype, np.float32))
+        return without_diagonal(rows) + own
+    X = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32))
+    np.fill_diagonal(X, np.nan)
+    return X
+
+
+def _held_out_loss(
+    S: Any, H: Any, scales: Scales, upper: float, zero_weight: float, penalized: bool
+) -> Array:
+    """Return the loss of similarities S predicted in a 5-fold split, and the loss of H = 0.
+
+    For each fold of the fitted items, the memberships of the new items are found from their
+    similarities to the other folds, and predict those to this one. NaN is an unknown similarity.
+    """
+    total, n = np.zeros(2), H.shape[0]
+    place = np.arange(n) % N_FOLDS
+    if sparse.issparse(H):
+        zero_weight, S = zero_weight if sparse.issparse(S) else 1.0, sparse.csr_array(S)
+    for part in range(min(N_FOLDS, n)):
+        asked, told = np.flatnonzero(place == part), np.flatnonzero(place != part)
+        if sparse.issparse(H):
+            X = _solved(S[:, told], H[told], scales, upper, zero_weight, penalized)
+            total += _missed(S[:, asked], X, H[asked].astype(np.float64), scales, zero_weight)
+            continue
+        X = solve_new_rows(S[:, told], H[told], scales, upper, zero_weight).astype(np.float64)
+        for b in blocks(S.shape[0], max(1, base.BLOCK_ENTRIES // max(len(asked), 1))):
+            truth, weights = _full(S[b][:, asked], zero_weight)
+            known = ~np.isnan(truth)
+            truth, weights = np.where(known, truth, 0.0), np.where(known, weights, 0.0)
+            missed = truth - X[b] @ H[asked].T
+            total[0] += float(np.sum(weights * pair_losses(missed, scales)))
+            total[1] += float(np.sum(weights * pair_losses(truth, scales)))
+    return total
+
+
+def _solved(S: Any, H: Any, *rest: Any) -> Any:
+    return solve_new_rows(S, H, *rest).astype(np.float64)
+
+
+def _missed(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array:
+    """Return the loss between S and X H^T, and that of S, at the cost of what is stored.
+
+    As if nothing were stored: sum_pi x_p . h_i and sum_pi (x_p . h_i)^2 = <X^T X, H^T H>. Then what
+    stored pairs add; an unknown one (NaN) weighs nothing.
+    """
+    products = float(X.sum(axis=0) @ H.sum(axis=0))
+    squares = float((X.T @ X).multiply(H.T @ H).sum())
+    loss, alone = zero_weight * (scales.l1 * products + scales.l2 * squares), 0.0
+    rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    for b in blocks(S.nnz, base.BLOCK_ENTRIES):
+        p = np.asarray(X[rows[b]].multiply(H[S.indices[b]]).sum(axis=1)).ravel()
+        loss -= zero_weight * float(np.sum(pair_losses(p, scales)))
+        known = ~np.isnan(S.data[b])
+        truth = S.data[b][known].astype(np.float64)
+        loss += float(np.sum(pair_losses(truth - p[known], scales)))
+        alone += float(np.sum(pair_losses(truth, scales)))
+    return np.array([loss, alone])
+
+
+def _full(S: Any, zero_weight: float) -> tuple[Array, Any]:
+    """Return rows in full, and what their entries weigh."""
+    if not sparse.issparse(S):
+        return S.astype(np.float64), 1.0
+    stored = sparse.csr_array((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape).toarray()
+    return S.toarray().astype(np.float64), np.where(stored > 0, 1.0, zero_weight)

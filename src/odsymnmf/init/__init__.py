@@ -1,0 +1,1 @@
+"""Initializations of H, one file each; `initialize` has their names."""

@@ -1,0 +1,196 @@
+"""Starts for many clusters: sets of items, and the memberships that fit them.
+
+A start is a list of sets; `memberships_of` turns it into H with the root of the set's density for
+its members, what one column alone on the set would best be. `ego_networks` finds the sets, and so
+their number, from A alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.init.arrays import as_sets
+from odsymnmf.kernels import sparse_starts
+from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.utils import Array, as_csr, blocks
+
+# An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego
+# network says nothing about groups. Hubs join in the first sweep.
+HUB, FEW = 20.0, 5.0
+# An ego network of which others hold more than half is passed over.
+FREE = 0.5
+# Steps of growing, and the least entry that stays in a set, relative to its largest.
+STEPS, KEEP = 3, 0.15
+# Fewer items are no group.
+LEAST = 3
+# Items, or seeds, between two moments at which Ctrl-C is heard.
+SHORT = 2**16
+
+
+def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
+    """Return overlapping sets of items, each grown from the ego network of one item.
+
+    Ego networks are read in the graph of the links whose ends have more neighbours in common than
+    chance would give them (and at least one), so that they hold few links that leave their
+    group, even where half of all links do. They are taken in the order of what one column on
+    them alone would gain, e^2 / (s (s - 1)) with e twice the number of links and s the number of
+    items, times the share of their links that stay inside; those of which others hold most are
+    passed over. Each is grown and pruned on A three times. No number of clusters and no
+    resolution is needed; the cost follows the number of triangles.
+
+    Parameters
+    ----------
+    A : Links
+        Symmetric, sorted, without diagonal; negative similarities are left out.
+    least : int
+        The smallest set to return.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odsymnmf.init.ego import ego_networks
+    >>> from odsymnmf.solvers.sparse_h import links
+    >>> A = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8)
+    >>> [items.tolist() for items in ego_networks(links(A))]
+    [[0, 1, 2, 3], [4, 5, 6, 7]]
+    """
+    n = len(A.indptr) - 1
+    degree = np.diff(A.indptr)
+    bar = HUB * max(float(degree.mean()) if n else 0.0, FEW)
+    near = _linked(A, (A.data > 0) & _both(A, degree <= bar))
+    seeds = _linked(near, common_neighbours(near) > _by_chance(near))
+    order = _by_gain(seeds)
+    sets: list[Array] = []
+    held = np.zeros(n, dtype=np.bool_)
+    for b in blocks(len(order), SHORT):
+        items, begin = sparse_starts.ego_sets(
+            order[b], seeds, near, FREE, STEPS, KEEP, held, n, least, 2 * n + 64
+        )
+        sets += [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []
+    return sets
+
+
+def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
+    """Return H with, in column l, the root of the density of set l for its items.
+
+    The density is the mean similarity of a pair of its items; sets without any are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odsymnmf.init.ego import memberships_of
+    >>> from odsymnmf.solvers.sparse_h import links
+    >>> A = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
+    >>> memberships_of(links(A), [[0, 1, 2], [2, 3, 4]]).toarray().round(2).tolist()[1:4]
+    [[1.0, 0.0], [1.0, 0.58], [0.0, 0.58]]
+    """
+    n = len(A.indptr) - 1
+    M = incidence(n, [np.asarray(s, dtype=np.int64) for s in sets])
+    sizes = np.bincount(M.indices, minlength=len(sets))
+    inside = np.zeros(len(sets))
+    sparse_starts.inside_sums(A, M.indptr, M.indices, inside)
+    density = np.maximum(inside, 0.0) / np.maximum(sizes * (sizes - 1.0), 1.0)
+    M.data = np.sqrt(density[M.indices])
+    return sparse.csr_array(M[:, np.flatnonzero(density > 0)])
+
+
+def incidence(n: int, sets: Sequence[Array]) -> sparse.csr_array:
+    """Return the n x r array with a one for each item of each set, with sorted columns."""
+    columns = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    items = np.concatenate(sets) if len(sets) else np.empty(0, dtype=np.int64)
+    M = sparse.csr_array((np.ones(len(items)), (items, columns)), shape=(n, len(sets)))
+    M.sort_indices()
+    return M
+
+
+def order_by_strongest(H: sparse.csr_array) -> Array:
+    """Return the items ordered by their strongest column, those without any last.
+
+    Items that stand together are then neighbours in the graph, too: a sweep finds their rows in
+    the cache.
+    """
+    strongest = np.full(H.shape[0], H.shape[1])
+    rows = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))
+    by_value = np.lexsort((H.data, rows))
+    last = np.flatnonzero(np.diff(rows, append=-1) != 0)
+    strongest[rows[last]] = H.indices[by_value[last]]
+    return np.argsort(strongest, kind="stable")
+
+
+def reordered(A: Links, order: Array) -> Links:
+    """Return A with row p that of item ``order[p]``, and columns alike."""
+    n = len(order)
+    inverse = np.empty(n, dtype=np.int32)
+    inverse[order] = np.arange(n, dtype=np.int32)
+    M = sparse.csr_array((A.data, A.indices, A.indptr), shape=(n, n))[order]
+    M = sparse.csr_array((M.data, inverse[M.indices], M.indptr), shape=(n, n)).sorted_indices()
+    return Links(M.indptr.astype(np.int64), M.indices.astype(np.int32, copy=False), M.data)
+
+
+def _linked(A: Links, stay: Array) -> Links:
+    """Return the links for which ``stay`` holds."""
+    if stay.all():
+        return A
+    before = np.concatenate([[0], np.cumsum(stay)])
+    return Links(before[A.indptr], A.indices[stay], A.data[stay])
+
+
+def _both(A: Links, good: Array) -> Array:
+    """Return for each link if both of its ends are good."""
+    return np.repeat(good, np.diff(A.indptr)) & good[A.indices]
+
+
+def common_neighbours(A: Links) -> Array:
+    """Return how many neighbours the ends of each link have in common."""
+    n, counts = len(A.indptr) - 1, np.zeros(len(A.indices), dtype=np.int32)
+    above, where = sparse_starts.beyond(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
+    for b in blocks(n, SHORT):
+        some = (b.start, b.stop, A.indptr, A.indices, above, where, counts)
+        sparse_starts.common_neighbours(*some)
+    sparse_starts.mirror(A.indptr, A.indices, above, counts)
+    return counts
+
+
+def _by_chance(A: Links) -> Array:
+    """Return how many neighbours the ends of a link would share if links knew only degrees.
+
+    At least a half: links without any common neighbour are never more than that.
+    """
+    degree = np.diff(A.indptr).astype(np.float64)
+    total = max(float(degree.sum()), 1.0)
+    scaled = degree * np.sqrt(float(degree @ (degree - 1.0))) / total
+    return np.maximum(np.repeat(scaled, np.diff(A.indptr)) * scaled[A.indices], 0.5)
+
+
+def _by_gain(A: Links) -> Array:
+    """Return the items with links, by the worth of their ego networks, the best first."""
+    degree = np.diff(A.indptr).astype(np.float64)
+    n = len(degree)
+    met = np.add.reduceat(np.append(common_neighbours(A), 0), A.indptr[:-1])
+    triangles = met * (degree > 0) / 2.0
+    inside, size = 2.0 * (degree + triangles), degree + 1.0
+    pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))
+    touched = degree + pattern @ degree
+    worth = inside**3 / np.maximum(size * (size - 1.0) * touched, 1.0)
+    order = np.argsort(-worth, kind="stable")
+    return order[degree[order] > 0]
+
+
+def initialize_sparse(A: Links, r: int | None, init: Any) -> tuple[sparse.csr_array, bool]:
+    """Return H as CSR, and whether its sets come from ego networks, whose parts may be merged."""
+    n = len(A.indptr) - 1
+    if isinstance(init, str):
+        return memberships_of(A, ego_networks(A)), True
+    given = as_sets(init, n, r)
+    if given is not None:
+        return memberships_of(A, given), False
+    H = as_csr(init, "init").copy() if sparse.issparse(init) else sparse.csr_array(init)
+    if H.shape[0] != n or (r is not None and H.shape[1] != r):
+        raise ValueError(f"init has shape {H.shape}; it must be (n, r) = ({n}, {r or 'any'}).")
+    if H.dtype.kind not in "biuf":
+        raise ValueError(f"init must hold real numbers; got dtype {H.dtype}.")
+    from odsymnmf.solvers.sparse_h import SparseH
+
+    return SparseH(H.astype(np.float64)).csr(), False

@@ -1,0 +1,72 @@
+"""The initializations of a dense H by name, from arrays, labels or sets."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.init.arrays import as_sets, from_array, from_sets, random, zero
+from odsymnmf.init.greedy import greedy
+from odsymnmf.init.spectral import nndsvd, spectral
+from odsymnmf.similarity import Similarity
+from odsymnmf.solvers.losses import make_solver
+from odsymnmf.solvers.run import Run
+from odsymnmf.utils import Array, RandomSource, as_csr
+
+
+def _fit_of(name: str) -> Callable[[Any, int, RandomSource], Array]:
+    """Return the initialization by the fit of another loss, from the greedy initialization."""
+
+    def initialize(solver: Any, r: int, rng: RandomSource) -> Array:
+        if solver.name == name:
+            raise ValueError(
+                f"init={name!r} starts from the fit of that loss, but loss={name!r} is what is to "
+                'be fitted; use init="greedy".'
+            )
+        other = make_solver(name, solver.A, solver.upper)
+        other.H = greedy(other, r)
+        run = Run(other)
+        H = run.complete()
+        if run.status == "interrupted":
+            raise KeyboardInterrupt
+        return H
+
+    return initialize
+
+
+INITIALIZATIONS: dict[str, Callable[[Any, int, RandomSource], Array]] = {
+    "greedy": greedy,
+    "spectral": spectral,
+    "nndsvd": nndsvd,
+    "random": random,
+    "zero": zero,
+    "l2": _fit_of("l2"),
+    "mixed": _fit_of("mixed"),
+}
+
+
+def initialize(solver: Any, r: int, init: Any, rng: RandomSource) -> Array:
+    """Return H by the name ``init``, or a copy of an array, within the bounds."""
+    if isinstance(init, str):
+        if init not in INITIALIZATIONS:
+            known = ", ".join(repr(name) for name in ("multilevel", *INITIALIZATIONS))
+            raise ValueError(
+                f"init={init!r} is not known; use {known}, an array (n x r), labels or sets."
+            )
+        H = INITIALIZATIONS[init](solver, r, rng)
+    else:
+        sets = as_sets(init, solver.A.n, r)
+        H = from_array(solver.A, r, init) if sets is None else from_sets(solver.A, r, sets)
+    np.minimum(H, np.asarray(solver.upper, dtype=H.dtype), out=H)
+    return np.ascontiguousarray(H)
+
+
+def named_or_array(init: Any, A: Similarity, r: int, down: Callable[[Any], Any]) -> Any:
+    """Return a name, or an array (n x r) for A, to whose scale ``down`` brings it."""
+    if isinstance(init, str):
+        return init
+    sets = as_sets(init, A.n, r)
+    if sets is not None:
+        return from_sets(A, r, sets)
+    return down(as_csr(init, "init").toarray() if sparse.issparse(init) else init)

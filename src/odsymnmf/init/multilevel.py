@@ -1,0 +1,348 @@
+"""Multilevel initialization: a partition of a graph into r groups, one column of H per group.
+
+The graph is coarsened by local moving with a bound on the volume of a group. The coarse graph is
+partitioned by the Leiden algorithm, at the resolution that gives r groups, and local moving
+improves the partition while the graph is uncoarsened.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from odsymnmf.kernels import local_moving
+from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.similarity import Similarity
+from odsymnmf.utils import Array, blocks
+
+# The coarse graph has about this many nodes per cluster, and at least MIN_NODES in all.
+NODES_PER_CLUSTER, MIN_NODES = 16, 2000
+# Coarsening ends when a level has more than this fraction of the nodes of the level below.
+MIN_REDUCTION = 0.95
+# Steps of the search for the resolution.
+N_STEPS = 16
+# Groups smaller than this fraction of the mean size n / r do not count.
+MIN_FRACTION = 0.1
+# Rounds of the block model: more hardly change a label.
+N_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Labels in 0, ..., r - 1 (-1: items without similarities) and the resolution behind them."""
+
+    labels: Array
+    resolution: float
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of at least two items."""
+        return int(np.count_nonzero(np.bincount(self.labels[self.labels >= 0]) > 1))
+
+    def reordered(self, order: Array) -> "Partition":
+        """Return the partition with group ``order[l]`` as group l."""
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        return Partition(np.where(self.labels < 0, -1, number[self.labels]), self.resolution)
+
+
+def nonnegative(A: Similarity) -> sparse.csr_array:
+    """Return w_ij A_ij, and zero where that is negative."""
+    links, weights = A.to_csr(), A.weights
+    if weights.excess is not None:
+        links = sparse.csr_array(weights.default * links + weights.excess_values)
+    if links.data.min(initial=0.0) >= 0:
+        return links
+    positive = np.maximum(links.data, 0)
+    return sparse.csr_array((positive, links.indices, links.indptr), shape=links.shape)
+
+
+class Graph:
+    """A symmetric CSR array with nonnegative entries and without a diagonal, and its degrees.
+
+    Weights are relative to the largest one, so that a multiple of A gives the same labels.
+    """
+
+    def __init__(self, A: sparse.csr_array):
+        largest = A.data.max(initial=0.0)
+        data = A.data / largest if largest > 0 and largest != 1 else A.data
+        self.links = Links(A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), data)
+        rows = sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
+        self.degrees = rows.sum(axis=1, dtype=np.float64)
+
+    def partition(self, r: int, seed: int = 0) -> Partition:
+        """Partition the items into at most r groups of at least two items."""
+        rng = np.random.default_rng(seed)
+        if not self.degrees.any():
+            return Partition(np.full(len(self.degrees), -1, dtype=np.int32), 1.0)
+        target = max(NODES_PER_CLUSTER * r, MIN_NODES)
+        levels, coarse, volume = coarsen(self.links, self.degrees, target, rng)
+        node = np.arange(len(self.degrees))
+        for _, _, groups in levels:
+            node = groups[node]
+        labels, resolution = search_resolution(coarse, volume, np.bincount(node), r, rng)
+        for G, volume, groups in reversed(levels):
+            labels = move(G, volume, resolution, rng, renumber(labels[groups]))
+        return Partition(merge(self.links, self.degrees, labels, r, resolution), resolution)
+
+    def modularity(self, found: Partition) -> float:
+        """Return the modularity of the labels at the resolution, up to a constant factor."""
+        labels = found.labels
+        inside = np.zeros(labels.max(initial=-1) + 1)
+        local_moving.inner_sums(self.links, labels, np.ones(len(labels)), inside)
+        volume = np.bincount(labels[labels >= 0], weights=self.degrees[labels >= 0])
+        if not volume.any():
+            return 0.0
+        return float(inside.sum() - found.resolution / self.degrees.sum() * (volume @ volume))
+
+    def best(self, *candidates: Partition) -> Partition:
+        """Return the candidate with the most groups, of these that of largest modularity."""
+        return max(candidates, key=lambda p: (p.n_groups, self.modularity(p)))
+
+    def best_labels(self, initial: Partition, labels: Array) -> Array:
+        """Return the best of the initial and the refined labels."""
+        refined = self.refine(Partition(labels, initial.resolution))
+        return self.best(initial, refined).labels.astype(np.intp)
+
+    def refine(self, found: Partition) -> Partition:
+        """Improve labels by a degree-corrected block model, then by local moving."""
+        labels, r = found.labels.astype(np.int32), int(found.labels.max(initial=-1)) + 1
+        if r == 0:
+            return found
+        unit = self.links.data.sum(dtype=np.float64) / len(self.links.data)
+        for _ in range(N_ROUNDS):
+            new = block_model_labels(self.links, self.degrees, labels, r, unit)
+            if np.array_equal(new, labels):
+                break
+            labels = new
+        # Items without a group form group r meanwhile.
+        rng, labels = np.random.default_rng(0), np.where(labels < 0, r, labels)
+        labels = move(self.links, self.degrees, found.resolution, rng, labels, groups=r + 1)
+        return Partition(np.where(labels == r, -1, labels), found.resolution)
+
+
+def columns(A: Similarity, labels: Array, r: int) -> sparse.csr_array:
+    """Return H with one column per group, along the degrees, scaled to fit A best."""
+    links = nonnegative(A)
+    G = Links(links.indptr.astype(np.int64), links.indices.astype(np.int32), links.data)
+    x, labels = links.sum(axis=1, dtype=np.float64), labels.astype(np.int32)
+    inner = np.zeros(r)
+    local_moving.inner_sums(G, labels, x, inner)
+    items = np.flatnonzero(labels >= 0)
+    groups, x = labels[items], x[items]
+    squares = np.bincount(groups, weights=x**2, minlength=r) ** 2
+    squares -= np.bincount(groups, weights=x**4, minlength=r)
+    scale = np.sqrt(np.divide(inner, squares, out=np.zeros(r), where=inner > 0))
+    H = sparse.csr_array((scale[groups] * x, (items, groups)), shape=(A.n, r))
+    return H.astype(A.dtype)
+
+
+def coarsen(
+    G: Links, volume: Array, target: int, rng: np.random.Generator
+) -> tuple[list[tuple[Links, Array, Array]], Links, Array]:
+    """Return levels (graph, volumes, group of every node) and the graph of about target nodes."""
+    levels, largest = [], volume.sum() / target
+    while len(volume) > 1.5 * target:
+        groups = renumber(move(G, volume, 1.0, rng, largest=largest))
+        if groups.max() + 1 > MIN_REDUCTION * len(volume):
+            break
+        levels.append((G, volume, groups))
+        G, volume = aggregate(G, volume, groups)
+    return levels, G, volume
+
+
+def search_resolution(
+    G: Links, volume: Array, sizes: Array, r: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """Bisect the resolution until r groups are found; failing that, the next number above r."""
+    low, high, resolution = 0.0, np.inf, 1.0
+    best: tuple[bool, float] = (True, np.inf)
+    found: tuple[Array, float] = (np.zeros(len(volume), dtype=np.int32), resolution)
+    for _ in range(N_STEPS):
+        labels = leiden(G, volume, resolution, rng)
+        count = int(np.count_nonzero(is_large(np.bincount(labels, weights=sizes), r)))
+        if (count < r, abs(count - r)) < best:
+            best, found = (count < r, abs(count - r)), (labels, resolution)
+        if count == r:
+            break
+        low, high = (resolution, high) if count < r else (low, resolution)
+        if high == np.inf:
+            resolution *= 2.0
+        else:
+            resolution = resolution / 2.0 if low == 0 else float(np.sqrt(low * high))
+    return found
+
+
+def is_large(sizes: Array, r: int) -> Array:
+    """Return which groups count as clusters. A column with a single item explains nothing."""
+    return sizes >= max(2.0, MIN_FRACTION * sizes.sum() / r)
+
+
+def leiden(G: Links, volume: Array, resolution: float, rng: np.random.Generator) -> Array:
+    """Return the labels that two iterations of the Leiden algorithm find."""
+    labels, rate = np.arange(len(volume), dtype=np.int32), resolution / volume.sum()
+    for _ in range(2):
+        graph, sizes, first, node = G, volume, labels, np.arange(len(volume))
+        while True:
+            found = renumber(move(graph, sizes, resolution, rng, first))
+            if found.max() + 1 == len(sizes):
+                break
+            total = np.bincount(found, weights=sizes)
+            order = rng.permutation(len(sizes)).astype(np.int32)
+            parts = local_moving.refine_partition(graph, sizes, found, total, rate, order)
+            parts = renumber(parts)
+            if parts.max() + 1 == len(sizes):
+                parts = found
+            first = np.empty(parts.max() + 1, dtype=np.int32)
+            first[parts] = found
+            node = parts[node]
+            graph, sizes = aggregate(graph, sizes, parts)
+        labels = found[node]
+    return labels
+
+
+def move(
+    G: Links,
+    volume: Array,
+    resolution: float,
+    rng: np.random.Generator,
+    labels: Array | None = None,
+    largest: float = np.inf,
+    groups: int = 0,
+) -> Array:
+    """Return the labels after local moving, from the given ones or from single nodes."""
+    n = len(volume)
+    labels = np.arange(n, dtype=np.int32) if labels is None else labels.astype(np.int32)
+    total = np.bincount(labels, weights=volume, minlength=groups)
+    order, rate = rng.permutation(n).astype(np.int32), resolution / volume.sum()
+    local_moving.move_nodes(G, volume, labels, total, rate, largest, order)
+    return labels
+
+
+def aggregate(G: Links, volume: Array, labels: Array, count: int = 0) -> tuple[Links, Array]:
+    """Return the graph of the groups, at least ``count``, and their volumes."""
+    total = np.bincount(labels, weights=volume, minlength=count)
+    indptr = np.empty(len(total) + 1, dtype=np.int64)
+    indices, data = np.empty(len(G.indices), dtype=np.int32), np.empty(len(G.indices))
+    end = local_moving.aggregate(G, labels, indptr, indices, data)
+    return Links(indptr, indices[:end].copy(), data[:end].copy()), total
+
+
+def renumber(labels: Array) -> Array:
+    """Return the labels as 0, ..., k - 1."""
+    numbers = np.cumsum(np.bincount(labels) > 0, dtype=np.int32) - np.int32(1)
+    return np.asarray(numbers[labels])
+
+
+def merge(G: Links, degrees: Array, labels: Array, r: int, resolution: float) -> Array:
+    """Return labels of at most r groups, merged where modularity gains most.
+
+    Small groups join the group they are linked to most. Components of small groups only join the
+    group of least volume, where modularity decreases least. Items without links get -1.
+    """
+    labels = renumber(labels)
+    between, volume = aggregate(G, degrees, labels)
+    W = as_matrix(between)
+    sizes = np.bincount(labels)
+    large = np.flatnonzero(is_large(sizes, r))
+    if len(large) < r:
+        several = np.flatnonzero((sizes > 1) & (volume > 0))
+        large = np.sort(several[np.argsort(-volume[several], kind="stable")[:r]])
+    group = np.full(len(volume), -1, dtype=np.int32)
+    group[large] = merge_pairs(W[large][:, large], volume[large], r, resolution / degrees.sum())
+    join_linked(W, group)
+    join_smallest(W, volume, group)
+    return np.asarray(group[labels])
+
+
+def merge_pairs(W: sparse.csr_array, volume: Array, r: int, rate: float) -> Array:
+    """Return a label below r for every node: disjoint pairs of largest gain are merged.
+
+    A quarter of the surplus is merged at a time.
+    """
+    labels: Array = np.arange(len(volume))
+    while len(volume) > r:
+        pairs = sparse.triu(W, k=1).tocoo()
+        # Of the pairs without links, those of least volume lose least.
+        by_volume = np.argsort(volume, kind="stable")
+        first = np.concatenate([pairs.row, by_volume[:-1]])
+        second = np.concatenate([pairs.col, by_volume[1:]])
+        weight = np.concatenate([pairs.data, np.zeros(len(volume) - 1)])
+        gain = weight - rate * volume[first] * volume[second]
+        n_merges = max(1, (len(volume) - r) // 4)
+        into: Array = np.arange(len(volume))
+        used = np.zeros(len(volume), dtype=bool)
+        for p in np.argsort(-gain, kind="stable"):
+            a, b = first[p], second[p]
+            if not (used[a] or used[b]):
+                used[a] = used[b] = True
+                into[b] = a
+                n_merges -= 1
+                if n_merges == 0:
+                    break
+        into = renumber(into)
+        Z = sparse.csr_array((np.ones(len(into)), (np.arange(len(into)), into)))
+        W, volume, labels = (Z.T @ W @ Z).tocsr(), Z.T @ volume, into[labels]
+    return labels
+
+
+def join_linked(W: sparse.csr_array, group: Array) -> None:
+    """Set the group of nodes without one to that they are linked to most, until none is linked."""
+    links, r = W.tocoo(), int(group.max(initial=-1)) + 1
+    while True:
+        joins = (group[links.row] < 0) & (group[links.col] >= 0) & (links.data > 0)
+        if not joins.any():
+            return
+        nodes, place = np.unique(links.row[joins], return_inverse=True)
+        shape = (len(nodes), r)
+        T = sparse.csr_array((links.data[joins], (place, group[links.col[joins]])), shape=shape)
+        group[nodes] = T.argmax(axis=1)
+
+
+def join_smallest(W: sparse.csr_array, volume: Array, group: Array) -> None:
+    """Set the group of components without one, the largest first, to that of least volume."""
+    rest, known = np.flatnonzero((group < 0) & (volume > 0)), group >= 0
+    if not (len(rest) and known.any()):
+        return
+    count, component = connected_components(W[rest][:, rest], directed=False)
+    sizes = np.bincount(component, weights=volume[rest])
+    total = np.bincount(group[known], weights=volume[known])
+    heap = list(zip(total.tolist(), range(len(total)), strict=True))
+    heapify(heap)
+    joins = np.empty(count, dtype=np.int32)
+    for c in np.argsort(-sizes, kind="stable"):
+        least, l = heap[0]
+        joins[c] = l
+        heapreplace(heap, (least + sizes[c], l))
+    group[rest] = joins[component]
+
+
+def block_model_labels(G: Links, degrees: Array, labels: Array, r: int, unit: float) -> Array:
+    """Return the labels of greatest likelihood in a degree-corrected block model, all at once.
+
+    The model is that of `odsymnmf.memberships.refine_labels`; links count in ``unit``.
+    """
+    groups = np.where(labels < 0, r, labels).astype(np.int32)
+    between, volume = aggregate(G, degrees, groups, r)
+    W = as_matrix(between)[:r, :r]
+    W.sort_indices()
+    v = volume[:r] / unit
+    total, root = v.sum(), v / np.sqrt(v.sum())
+    rows = np.repeat(np.arange(r), np.diff(W.indptr))
+    expected = root[rows] * root[W.indices] + 1.0
+    log_omega = np.log((W.data / unit + 1.0) / expected)
+    rest = np.bincount(rows, weights=W.data / unit / expected * v[W.indices], minlength=r)
+    for b in blocks(r, max(1, 2**20 // r)):
+        rest[b] += (v / (root[b, None] * root + 1.0)).sum(axis=1)
+    model = Links(W.indptr.astype(np.int64), W.indices.astype(np.int32), log_omega)
+    new = np.empty_like(labels)
+    local_moving.block_model_moves(G, degrees, labels, model, root, rest / total, new)
+    return new
+
+
+def as_matrix(G: Links) -> sparse.csr_array:
+    """Return a graph as a CSR array."""
+    n = len(G.indptr) - 1
+    return sparse.csr_array((G.data, G.indices, G.indptr), shape=(n, n))

@@ -1,0 +1,179 @@
+"""Graph files, read by networkx."""
+
+import re
+import warnings
+from reprlib import repr as short_repr
+from typing import Any
+
+import numpy as np
+
+from odsymnmf.io.symmetrize import EdgeList
+from odsymnmf.utils import Array, check_memory
+
+FORMATS = ("graphml", "gexf", "gml", "pajek", "adjlist")
+# Attributes of edges and of nodes, in the order in which they are looked for.
+WEIGHTS = ("weight", "value")
+LABELS = ("label", "name")
+TARGETS = ("target", "class", "community", "group")
+GEXF_NAMESPACE = b'xmlns="http://www.gexf.net/1.2draft"'
+
+
+def read_graph(
+    data: bytes, format: str, weight_column: str | int | None = None
+) -> tuple[EdgeList, str, list[str] | None]:
+    """Return the edges of a graph file, its format, and the classes of its nodes, if any."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about ports and keys without a type
+            graphs = _PARSERS[format](data)
+    except (ImportError, UnicodeDecodeError, MemoryError):
+        raise
+    except Exception as error:  # networkx raises many types for damaged files
+        line = re.search(r"\((\d+), \d+\)$|line (\d+)", str(error))
+        where = f"line {line[1] or line[2]}: " if line else ""
+        reason = (str(error) or type(error).__name__)[:200]
+        raise ValueError(f"{where}cannot be read as {format} ({reason}); save it again") from None
+    nodes = list(graphs[0])
+    if not nodes:
+        raise ValueError("holds no nodes; give at least one")
+    index = {node: k for k, node in enumerate(nodes)}
+    ends = [(index[a], index[b]) for graph in graphs for a, b in graph.edges()]
+    i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    weights = _weights(graphs, weight_column, 1.0 if format in ("gexf", "pajek") else None)
+    arcs = np.repeat(
+        [graph.is_directed() for graph in graphs], [graph.number_of_edges() for graph in graphs]
+    )
+    if arcs.any() and not arcs.all():  # an edge stands for two arcs
+        i, j = np.r_[i, j[~arcs]], np.r_[j, i[~arcs]]
+        weights = None if weights is None else np.r_[weights, weights[~arcs]]
+    directed = bool(arcs.any()) if format not in ("adjlist", "edges") else None
+    names = _attribute(graphs[0], LABELS, distinct=True) or [str(node) for node in nodes]
+    edges = EdgeList(i, j, weights, names, [], directed)
+    return edges, format, _attribute(graphs[0], TARGETS, distinct=False)
+
+
+def has_edge_data(data: bytes) -> bool:
+    """Whether the first line is an edge with data, such as ``1 2 {'weight': 3}``."""
+    first = re.match(rb"(?:\s*+(?:[#%][^\n]*+)?\n)*+([^\n]*)", data)
+    return first is not None and re.search(rb"[\s,;]\{.*\}\s*$", first[1]) is not None
+
+
+def _parse_graphml(data: bytes) -> list[Any]:
+    import networkx
+
+    return [networkx.parse_graphml(data.decode("utf-8"))]
+
+
+def _parse_gexf(data: bytes) -> list[Any]:
+    import io
+
+    import networkx
+
+    # networkx does not know every namespace that Gephi writes.
+    known = re.sub(rb'xmlns="[^"]*gexf\.net/[^"/]*"', GEXF_NAMESPACE, data, count=1)
+    if b"xmlns=" not in known:
+        known = known.replace(b"<gexf", b"<gexf " + GEXF_NAMESPACE, 1)
+    return [networkx.read_gexf(io.BytesIO(known))]
+
+
+def _parse_gml(data: bytes) -> list[Any]:
+    import networkx
+
+    # GML is ASCII, and other characters are written as in XML; many programs write UTF-8.
+    text = data.decode("utf-8").encode("ascii", "xmlcharrefreplace").decode()
+    if not re.search(r"\bmultigraph\b", text):  # without it, networkx rejects repeated edges
+        text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
+    return [networkx.parse_gml(text, label=None)]
+
+
+def _parse_pajek(data: bytes) -> list[Any]:
+    """Parse sections one by one: networkx reads all links of a file as its first section says."""
+    import networkx
+
+    text = re.sub(r"(?m)^\s*(%.*)?\n", "", data.decode("utf-8").replace("\r", "\n") + "\n")
+    head, *sections = re.split(r"(?im)^(?=\*(?:edges|arcs|matrix))", text)
+    unsupported = re.search(r"(?im)^\*(?:edges|arcs)list", text)
+    if unsupported:
+        raise ValueError(f"{unsupported[0]} is not supported: write its links as *Edges or *Arcs")
+    vertices = re.search(r"(?im)^\*vertices\s+(\d+)", head)
+    if vertices is None:
+        raise ValueError("it has no line *Vertices with their number")
+    n = int(vertices[1])
+    check_memory(100 * n, "the graph in the file", "correct the number of vertices")
+    # networkx needs a line with a label for every vertex.
+    labels = dict(re.findall(r"(?m)^[ \t]*(\d+)[ \t]*(.*)$", head))
+    lines = "".join(f"{k} {labels.get(str(k)) or k}\n" for k in range(1, n + 1))
+    graphs = [
+        networkx.parse_pajek(f"*Vertices {n}\n{lines}{section}") for section in sections or [""]
+    ]
+    if any(len(graph) != n for graph in graphs):
+        raise ValueError("labels are repeated, or links end at vertices that do not exist")
+    return graphs
+
+
+def _parse_adjlist(data: bytes) -> list[Any]:
+    import networkx
+
+    lines = _lines(data)
+    mark = next((m for m in "\t;," if any(m in line for line in lines[:100])), None)
+    if mark is not None:
+        words = ((word.strip() for word in line.split(mark)) for line in lines)
+        lines = [mark.join(filter(None, line)) for line in words]
+    # No line has a zero byte: networkx cuts lines at the character for comments.
+    return [networkx.parse_adjlist(lines, "\0", mark, create_using=networkx.MultiDiGraph)]
+
+
+def _parse_edges(data: bytes) -> list[Any]:
+    """Parse edges with dictionaries of data, which networkx reads as literals."""
+    import networkx
+
+    lines = _lines(data)
+    mark = next((m for m in "\t;," if m in lines[0].partition("{")[0]), None)
+    return [networkx.parse_edgelist(lines, None, mark, create_using=networkx.MultiDiGraph)]
+
+
+def _lines(data: bytes) -> list[str]:
+    """Return the lines that are neither blank nor comments."""
+    lines = (line.strip() for line in data.decode("utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith(("#", "%"))]
+
+
+_PARSERS = {
+    "graphml": _parse_graphml,
+    "gexf": _parse_gexf,
+    "gml": _parse_gml,
+    "pajek": _parse_pajek,
+    "adjlist": _parse_adjlist,
+    "edges": _parse_edges,
+}
+
+
+def _attribute(graph: Any, keys: tuple[str, ...], *, distinct: bool) -> list[str] | None:
+    """Return the first attribute that all nodes have, with values that are distinct or repeated."""
+    for key in keys:
+        values = [str(value) for _, value in graph.nodes(data=key) if value is not None]
+        if len(values) == len(graph) and (len({*values}) == len(values)) == distinct:
+            return values
+    return None
+
+
+def _weights(graphs: list[Any], weight: Any, default: float | None) -> Array | None:
+    """Return the weights of all edges; None if they have none."""
+    for key in (weight,) if weight else WEIGHTS:
+        edges = [edge for graph in graphs for edge in graph.edges(data=key)]
+        if any(value is not None for *_, value in edges):
+            break
+    else:
+        if weight:
+            raise ValueError(f"no edge has an attribute {weight!r}; check weight_column")
+        return None
+    weights = np.empty(len(edges))
+    for k, (a, b, value) in enumerate(edges):
+        try:
+            weights[k] = float(default if value is None and default is not None else value)
+        except (TypeError, ValueError):
+            pair = f"{short_repr(str(a))} to {short_repr(str(b))}"
+            raise ValueError(
+                f"the {key} of {pair} is {short_repr(value)}; give every edge a number"
+            ) from None
+    return weights

@@ -1,0 +1,483 @@
+"""Edge lists and tables in delimited text, parsed by pandas."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from reprlib import repr as short_repr
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from odsymnmf.io.symmetrize import EdgeList
+from odsymnmf.utils import Array
+
+# Rows that decide on the format, the header and the columns.
+N_HEAD = 20
+NANS = ["nan", "NaN", "NAN", "NA"]
+# Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
+ENDS = (
+    ("source", "target"),
+    ("from", "to"),
+    ("src", "dst"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("fromnodeid", "tonodeid"),
+    ("item1", "item2"),
+)
+NOT_WEIGHTS = {"id", "label", "type", "timeset"}
+# Names of a column of names in a table.
+CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
+COMMENT = re.compile(rb"\n[ \t]*[#%][^\n]*")
+# An id such as 007 is a name, and one of 19 digits may not fit into 64 bits.
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+UNEQUAL = "give every line the same number, and put names with spaces in quotes"
+SENTENCES = "a column holds sentences: to cluster texts, use io.read_texts or --text"
+
+
+@dataclass(frozen=True)
+class DelimitedText:
+    """A text with its delimiter (None for blanks) and its first rows; comments are blank lines."""
+
+    data: bytes
+    separator: str | None
+    head: list[list[str]]
+    # The first row has one field less than the others, as in tables of R.
+    corner_added: bool
+
+    def parse(
+        self, header: bool, dtype: dict[int, Any], numbers: Sequence[int], missing: list[str]
+    ) -> Any:
+        """Return all rows below the header as a DataFrame with columns 0, 1, ..."""
+        import pandas
+
+        try:
+            return pandas.read_csv(
+                io.BytesIO(self.data),
+                sep=self.separator or r"\s+",
+                header=0 if header else None,
+                names=range(len(self.head[0])),
+                index_col=False,
+                dtype=dtype,
+                keep_default_na=False,
+                na_values=dict.fromkeys(numbers, missing),
+                skipinitialspace=True,
+            )
+        except pandas.errors.ParserError as error:
+            raise parser_error(error) from None
+
+    def line_of(self, row: int) -> int:
+        """Return the line of the file on which a row stands."""
+        lines = (k for k, line in enumerate(self.data.split(b"\n"), 1) if line.strip())
+        return next(islice(lines, row, None))
+
+    def to_float(self, column: Any, first_row: int) -> Array:
+        """Return a column of numbers; ``first_row`` is the row of its first value."""
+        import pandas
+
+        values = pandas.to_numeric(column, errors="coerce").astype(np.float64)
+        wrong = np.flatnonzero(values.isna() & column.notna())
+        if len(wrong):
+            cell, line = str(column.iloc[wrong[0]]), self.line_of(first_row + int(wrong[0]))
+            remedy = "give a number there, or choose other columns"
+            if is_number(cell.replace(",", ".")):
+                remedy = "write numbers with a decimal point"
+            elif _is_sentence(cell):
+                remedy = "to cluster texts, use io.read_texts or --text"
+            raise ValueError(f"line {line}: {short_repr(cell)} is not a number; {remedy}")
+        return np.array(values)
+
+
+def open_text(data: bytes) -> DelimitedText:
+    """Find the delimiter in the first row (tab, semicolon, comma or blanks) and the first rows."""
+    if b"\0" in data:
+        raise ValueError("is not text in UTF-8; if it is of another format, pass format=")
+    if b"#" in data or b"%" in data:
+        data = COMMENT.sub(b"\n", b"\n" + data)[1:]
+    first = next(_lines(data), None)
+    if first is None:
+        raise ValueError("holds no rows but comments; give a file with items in it")
+    separator = find_separator(first)
+    head = list(islice(_rows(data, separator), N_HEAD))
+    corner = len(head[0]) + 1 == len(head[-1]) and not any(map(is_number, head[0]))
+    head[0] = [""] * corner + head[0]
+    text = DelimitedText(data, separator, head, corner)
+    width = len(head[0])
+    odd = next((k for k, row in enumerate(head) if len(row) != width), None)
+    if odd is not None:
+        raise ValueError(
+            f"line {text.line_of(odd)}: {len(head[odd])} fields where the lines above have "
+            f"{width}; {UNEQUAL}"
+        )
+    return text
+
+
+def parser_error(error: Exception) -> ValueError:
+    """Return an error of pandas with the line first, and a remedy."""
+    match = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+    if match:
+        wanted, line, seen = match.groups()
+        return ValueError(
+            f"line {line}: {seen} fields where the lines above have {wanted}; {UNEQUAL}"
+        )
+    reason = str(error).removeprefix("Error tokenizing data. C error: ")
+    return ValueError(f"cannot be split into columns ({reason}); save it with a program for CSV")
+
+
+def find_separator(line: str) -> str | None:
+    """Return the delimiter of a row, None for blanks."""
+    bare = re.sub('"[^"]*"', "", line)
+    return next((mark for mark in "\t;," if mark in bare), None)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number; 1_000 is one in Python only."""
+    try:
+        return "_" not in cell and float(cell) is not None
+    except ValueError:
+        return False
+
+
+def _is_sentence(cell: str) -> bool:
+    return len(cell.split()) > 3
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    return (line for line in io.TextIOWrapper(io.BytesIO(data), "utf-8") if line.strip())
+
+
+def _rows(data: bytes, separator: str | None) -> Iterator[list[str]]:
+    lines = _lines(data)
+    if separator is None:
+        lines = (line.replace("\t", " ").strip() for line in lines)
+    try:
+        for row in csv.reader(lines, delimiter=separator or " ", skipinitialspace=True):
+            yield [cell.strip() for cell in row]
+    except csv.Error as error:
+        raise ValueError(f"a quote is not closed ({error}); close it") from None
+
+
+# --- edge lists ------------------------------------------------------------------------------
+
+
+class EdgeColumns(NamedTuple):
+    """The columns of the two ends of an edge, of its weight and of its type."""
+
+    ends: list[int]
+    weight: int | None
+    type: int | None
+
+
+def edge_columns(
+    names: Sequence[str],
+    numeric: Sequence[bool],
+    columns: Sequence[str | int] | None = None,
+    weight_column: str | int | None = None,
+) -> EdgeColumns:
+    """Choose columns by their names, or numbers from 1; see `odsymnmf.io.read` for the defaults."""
+    lower = [name.strip().lower() for name in names]
+    weight = None
+    if columns is not None:
+        if not 2 <= len(columns) <= 3:
+            raise ValueError(f"columns={tuple(columns)} must name source, target and maybe weight")
+        ends = [_index(names, column) for column in columns[:2]]
+        weight = _index(names, columns[2]) if len(columns) > 2 else None
+    else:
+        start = int(lower[0] == "" and len(names) > 2)  # names of the rows
+        ends = find_ends(names) or [start, start + 1]
+        others = [k for k in range(start, len(names)) if k not in ends]
+        if "weight" in lower:
+            weight = lower.index("weight")
+        elif len(others) == 1 and numeric[others[0]] and lower[others[0]] not in NOT_WEIGHTS:
+            weight = others[0]
+    if weight_column is not None:
+        weight = _index(names, weight_column)
+    return EdgeColumns(ends, weight, lower.index("type") if "type" in lower else None)
+
+
+def find_ends(names: Sequence[str]) -> list[int] | None:
+    """Return the columns called source and target, or the like."""
+    lower = [name.strip().lower() for name in names]
+    pairs = ([lower.index(a), lower.index(b)] for a, b in ENDS if a in lower and b in lower)
+    return next(pairs, None)
+
+
+def _index(names: Sequence[str], column: str | int) -> int:
+    if column in names:
+        return names.index(str(column))
+    if str(column).isdecimal() and 1 <= int(column) <= len(names):
+        return int(column) - 1
+    shown = ", ".join(map(short_repr, names[:8])) + ", ..." * (len(names) > 8)
+    raise ValueError(f"there is no column {column!r}; it has {shown}")
+
+
+def column_messages(names: Sequence[str], used: EdgeColumns, *, typed: bool = False) -> list[str]:
+    """Return messages about columns that are ignored, and about weights under another name."""
+    known = {*used.ends, used.weight, used.type if typed else None}
+    ignored = [short_repr(name) for k, name in enumerate(names) if k not in known and name.strip()]
+    messages = []
+    if ignored:
+        shown = ", ".join(ignored[:8]) + f" and {len(ignored) - 8} more" * (len(ignored) > 8)
+        messages.append(f"columns ignored: {shown} (choose others with columns= or weight_column=)")
+    if used.weight is not None and names[used.weight].strip().lower() not in ("weight", "3"):
+        messages.append(f"the weights are in column {short_repr(names[used.weight])}")
+    return messages
+
+
+def read_edges(
+    text: DelimitedText,
+    *,
+    header: bool | None = None,
+    columns: Sequence[str | int] | None = None,
+    weight_column: str | int | None = None,
+    bipartite: bool = False,
+) -> EdgeList:
+    """Return the edges of a list; if bipartite, targets are numbered by themselves.
+
+    The first row is a header by `_has_header`; if that is open, if none of its names occurs below.
+    """
+    top, *body = text.head
+    width = len(top)
+    if width < 2:
+        raise ValueError("one column only, but an edge has two names; separate them by commas")
+    if text.corner_added and columns is None and find_ends(top) is None:
+        raise ValueError(f"line 2: {width} fields where line 1 has {width - 1}; {UNEQUAL}")
+    is_header = header if header is not None else _has_header(top, body, columns)
+    if is_header and not body:
+        raise ValueError("a header, but no edges below it; give at least one")
+    first_row = int(is_header is not False)
+    rows = text.head[first_row:]
+    names = top if first_row else [str(k + 1) for k in range(width)]
+    numeric = [any(is_number(row[k].replace(",", ".")) for row in rows) for k in range(width)]
+    used = edge_columns(names, numeric, columns, weight_column)
+    frame = _parse_columns(text, first_row, used)
+    ends, first_edge = [frame[k] for k in used.ends], [top[k] for k in used.ends]
+    numbered = [number_items([end]) for end in ends] if bipartite else [number_items(ends)]
+    if any("" in items for _, items in numbered):
+        empty = np.flatnonzero((ends[0] == "") | (ends[1] == ""))
+        line = text.line_of(first_row + int(empty[0]))
+        raise ValueError(f"line {line}: no name where one is needed; fill it in or drop the line")
+    if is_header is None:
+        is_header = all({*first_edge}.isdisjoint(items) for _, items in numbered)
+        if not is_header:
+            names = [str(k + 1) for k in range(width)]
+            first = [[name] for name in first_edge] if bipartite else [first_edge]
+            numbered = [_prepend(row, *rest) for row, rest in zip(first, numbered, strict=True)]
+    directed = None
+    if is_header and used.type is not None:
+        kinds = frame[used.type].astype(str).str.strip().str.lower()
+        directed = True if (kinds == "directed").any() else None
+        directed = False if directed is None and (kinds == "undirected").any() else directed
+    messages = []
+    if header is None and not is_header:
+        messages.append("no header: the first row is an edge")
+    elif header is None and find_ends(top) is None:
+        shown = ", ".join(short_repr(name) for name in top[:8] if name)
+        messages.append(f"the first row is taken as a header: {shown}")
+    messages += column_messages(names, used, typed=directed is not None)
+    source, target = (all(_is_sentence(row[k]) for row in rows) for k in used.ends)
+    messages += [SENTENCES] * (target and not source)
+    weights = None
+    if used.weight is not None:
+        weights = text.to_float(frame[used.weight], first_row)
+    if not bipartite:
+        ((i, j), items) = numbered[0]
+        return EdgeList(i, j, weights, items, messages, directed)
+    ((i,), items), ((j,), features) = numbered
+    return EdgeList(i, j, weights, items, messages, True, features)
+
+
+def _has_header(
+    top: list[str], body: list[list[str]], columns: Sequence[str | int] | None
+) -> bool | None:
+    """Whether the first row is a header; None if that depends on the names below.
+
+    It is one if it names columns, or if a column below it is numeric and the first entry is not.
+    """
+    if find_ends(top) or (columns and {*columns} <= {*top}):
+        return True
+    numeric = [k for k in range(len(top)) if body and all(is_number(row[k]) for row in body)]
+    if any(not is_number(top[k]) for k in numeric):
+        return True
+    return False if not body or any(map(is_number, top)) else None
+
+
+def _parse_columns(text: DelimitedText, first_row: int, used: EdgeColumns) -> Any:
+    """Parse all rows; both ends are integers, or strings if some are not."""
+    header, numbers = bool(first_row), [] if used.weight is None else [used.weight]
+    heads = [row[k] for row in text.head[first_row:] for k in used.ends]
+    if all(map(INTEGER.fullmatch, heads)) and not _has_padded_integers(text.data):
+        with suppress(ValueError, OverflowError):
+            dtype = dict.fromkeys(used.ends, np.int64) | dict.fromkeys(numbers, np.float64)
+            return text.parse(header, dtype, numbers, NANS)
+    return text.parse(header, dict.fromkeys(used.ends, str), numbers, NANS)
+
+
+def _has_padded_integers(data: bytes) -> bool:
+    """Whether a field begins with 0 and another digit, as in 007."""
+    characters = np.frombuffer(data, dtype=np.uint8)
+    zeros = np.flatnonzero(characters[1:-1] == ord("0"))
+    is_first = np.isin(np.arange(256), [*b' \t\n\r,;"'])[characters[zeros]]
+    is_padded = is_first & (characters[zeros + 2] - np.uint8(ord("0")) < 10)
+    return bool(is_padded.any())
+
+
+def number_items(columns: list[Any]) -> tuple[Array, list[str]]:
+    """Number the items in columns jointly; return the numbers in each column, and the names.
+
+    The columns are all integers or all strings. Integers are sorted; names keep the order in which
+    they appear.
+    """
+    import pandas
+
+    if all(column.dtype.kind in "iu" for column in columns):
+        values = np.concatenate([column.to_numpy() for column in columns])
+        if values.min() < 0:
+            raise ValueError(
+                f"the id {values.min()} is negative; number the items from 0 or 1, or give names"
+            )
+        if values.max() > 4 * len(values):
+            codes, ids = pandas.factorize(values, sort=True)
+        else:  # several times faster than hashing
+            present = np.bincount(values) > 0
+            codes, ids = (np.cumsum(present, dtype=np.int32) - 1)[values], np.flatnonzero(present)
+        return codes.reshape(len(columns), -1), [str(k) for k in ids.tolist()]
+    codes, names = pandas.factorize(pandas.concat(columns))
+    merged, names = pandas.factorize(names.str.strip())
+    codes, order = pandas.factorize(merged[codes].reshape(len(columns), -1).T.ravel())
+    return codes.reshape(-1, len(columns)).T, names[order].tolist()
+
+
+def _prepend(row: list[str], codes: Array, names: list[str]) -> tuple[Array, list[str]]:
+    """Return the numbers and names of `number_items` with a row before all others."""
+    ordered = list(dict.fromkeys([*row, *names]))
+    index = {name: k for k, name in enumerate(ordered)}
+    new = np.array([index[name] for name in names])
+    return np.column_stack([[index[name] for name in row], new[codes]]), ordered
+
+
+def frame_edges(
+    frame: Any, columns: Sequence[str | int] | None, weight_column: str | int | None
+) -> EdgeList:
+    """Return the edges in a DataFrame, whose columns are chosen as those of a text."""
+    names = [str(name) for name in frame.columns]
+    if len(names) < 2 or not len(frame):
+        raise ValueError("has no edges; give at least one, in columns source and target")
+    numeric = [kind.kind in "biuf" for kind in frame.dtypes]
+    used = edge_columns(names, numeric, columns, weight_column)
+    ends = [frame.iloc[:, k] for k in used.ends]
+    if any(column.isna().any() for column in ends):
+        raise ValueError("an edge has no name in one of its columns; drop such rows")
+    if any(column.dtype.kind not in "iu" for column in ends):
+        ends = [column.astype(str) for column in ends]
+    weights = None
+    if used.weight is not None:
+        if not numeric[used.weight]:
+            raise ValueError(
+                f"the column {names[used.weight]!r} holds no numbers; choose another weight_column"
+            )
+        weights = frame.iloc[:, used.weight].to_numpy(dtype=np.float64)
+    (i, j), items = number_items(ends)
+    return EdgeList(i, j, weights, items, column_messages(names, used))
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    """A matrix with the names of its rows and columns, if there are any."""
+
+    values: Any
+    names: list[str] | None
+    columns: list[str] | None
+    messages: list[str] = []  # noqa: RUF012
+
+
+def is_table(text: DelimitedText, *, features: bool) -> bool:
+    """Whether a text is a table rather than an edge list; see `odsymnmf.io.read`.
+
+    With ``features``, it is also one if the names of an edge list would be numbers such as 1.5.
+    """
+    top, *body = text.head
+    width = len(top)
+    is_corner = top[0].lower() in CORNERS or width == 3
+    if (1 < width <= 3 and is_corner) or find_ends(top):
+        left = [row[0] for row in islice(_rows(text.data, text.separator), 1, width + 1)]
+        if left == top[1:] and not is_number(top[0]):
+            return True
+    if width == 1:
+        return not body and is_number(top[0])
+    if find_ends(top):
+        return False
+    if width > 3:
+        is_list = "weight" in map(str.lower, top) or not any(_is_value(row[1]) for row in body)
+        return features or not (body and is_list)
+    if features and any(is_number(cell) and not cell.isdecimal() for cell in text.head[-1][:2]):
+        return True
+    values = body if len(body) == 3 and _are_names(top) else text.head
+    if not len(values) == width == 3 or not all(is_number(x) for row in values for x in row):
+        return False
+    matrix = np.array(values, dtype=np.float64)
+    return bool(np.array_equal(matrix, matrix.T, equal_nan=True))
+
+
+def read_table(text: DelimitedText, header: bool | None, *, features: bool) -> Table:
+    """Return a table with or without names of rows and columns.
+
+    The first row is a header, and the first column holds names, if they are all text, or if the
+    corner is empty; a column below "id", "name" or the like holds names, too. Similarities are
+    square, so that names which are numbers follow from the shape.
+    """
+    import pandas
+
+    top, width = text.head[0], len(text.head[0])
+    is_open = header is None and not features
+    if header is None:
+        cells = top[1:] or top
+        is_framed = top[0] == "" and "" not in cells and len({*cells}) == len(cells) > 0
+        header = _are_names(cells) or (is_framed and len(text.head) > 1)
+    missing = NANS if features or text.separator is None else ["", *NANS]
+    frame = text.parse(header, {0: str}, range(1, width), missing)
+    left = frame[0].str.strip().tolist()
+    for k in range(1, width):
+        if frame[k].dtype.kind not in "biuf":
+            frame[k] = text.to_float(frame[k], int(header))
+    values: Array = frame.drop(columns=0).to_numpy(dtype=np.float64)
+    named = width > 1 and _are_names(left)
+    if header and width > 1:
+        named = named or top[0].lower() in CORNERS or top[1:] == left
+    elif is_open and not named:
+        named = len(left) == width - 1
+        if len(left) == width + 1:
+            header, left, values = True, left[1:], values[1:]
+    if not named:
+        column = pandas.Series(left, dtype=object)
+        first = text.to_float(column.mask(column.isin(missing)), int(header))
+        values = np.column_stack([first, values])
+    if 0 in values.shape:
+        raise ValueError("has names, but no numbers; give at least one row and column of numbers")
+    return Table(values, left if named else None, top[named:] if header else None)
+
+
+def item_names(table: Table) -> list[str]:
+    """Return the names of the items of a table of similarities."""
+    names, columns = table.names, table.columns
+    if names and columns and names != columns and len(names) == len(columns):
+        k = next(k for k, pair in enumerate(zip(names, columns, strict=True)) if len({*pair}) > 1)
+        raise ValueError(
+            f"row {k + 1} is called {short_repr(names[k])}, but column {k + 1} "
+            f"{short_repr(columns[k])}; put rows and columns in the same order"
+        )
+    return names or columns or [str(k) for k in range(table.values.shape[0])]
+
+
+def _is_value(cell: str) -> bool:
+    return is_number(cell) or cell in ("", "NA")
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Whether none is a number, and not all are missing."""
+    return not any(map(is_number, cells)) and not {*cells} <= {"", "NA"}

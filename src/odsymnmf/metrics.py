@@ -1,0 +1,458 @@
+"""Agreement of memberships, labels and covers with a known ground truth.
+
+A cover is a list of sets of items, such as ``overlapping_sets`` returns: an item may be in
+several sets, or in none.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+from scipy.spatial.distance import cdist
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils import check_array
+
+from odsymnmf.utils import Array, plain_signature, whole_number
+
+__all__ = [
+    "best_match_f1",
+    "label_accuracy",
+    "membership_accuracy",
+    "omega_index",
+    "overlapping_nmi",
+    "scores",
+]
+
+Cover = Sequence[ArrayLike]
+
+UNKNOWN = -1
+# Rows of a contingency table that are matched at once; the matching is quadratic in them.
+MATCHED_ROWS = 500
+# Pairs of items that the omega index stores at once.
+BLOCK_PAIRS = 4_000_000
+
+
+@plain_signature
+def membership_accuracy(H: ArrayLike, H_true: ArrayLike) -> float:
+    r"""Accuracy of memberships, 1 - min_P sqrt(||H_P - H_true||_F^2 / (r n)).
+
+    The minimum runs over the permutations P of the r columns of H. It is 1 if H equals H_true up
+    to the order of the columns. Columns are not normalized before they are compared, so the value
+    is negative when H has entries far above those of H_true.
+
+    Parameters
+    ----------
+    H, H_true : array of shape (n, r)
+        Memberships found, and true ones.
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    Notes
+    -----
+    The paper prints a maximum over permutations; the minimum is meant.
+
+    Examples
+    --------
+    >>> from odsymnmf.metrics import membership_accuracy
+    >>> H_true = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> membership_accuracy([[0, 1], [0, 1], [1, 0], [1, 0]], H_true)
+    1.0
+    >>> membership_accuracy([[0, 1], [1, 0], [1, 0], [1, 0]], H_true)
+    0.5
+    """
+    found: Array = check_array(H, dtype=np.float64, input_name="H")
+    truth: Array = check_array(H_true, dtype=np.float64, input_name="H_true")
+    if found.shape != truth.shape:
+        raise ValueError(
+            f"H and H_true must have the same shape, got {found.shape} and {truth.shape}; the "
+            "accuracy compares as many columns as there are true clusters"
+        )
+    # Distances, not inner products: those lose small differences next to large entries.
+    _, columns = linear_sum_assignment(cdist(truth.T, found.T, "sqeuclidean"))
+    return float(1 - np.sqrt(np.mean((found[:, columns] - truth) ** 2)))
+
+
+def label_accuracy(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> float:
+    """Fraction of correctly labeled items, max_m #{i : m(labels_i) = truth_i} / n.
+
+    The maximum runs over the one-to-one matchings m of clusters with classes. There may be more
+    clusters than classes, or fewer; the items of an unmatched cluster or class count as wrong.
+
+    Parameters
+    ----------
+    labels : sequence of length n
+        The cluster of each item. -1 means unassigned and always counts as wrong.
+    truth : sequence of length n
+        The class of each item: integers, strings or anything hashable. Items of class -1
+        (unknown) are left out, n then counts the others.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> from odsymnmf.metrics import label_accuracy
+    >>> label_accuracy([1, 1, 0, 0], ["sport", "sport", "music", "music"])
+    1.0
+    >>> label_accuracy([1, 1, 0, -1], ["sport", "sport", "music", "music"])
+    0.75
+    """
+    return _matched_fraction(*_encode(labels, truth))
+
+
+def scores(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> dict[str, float]:
+    """Accuracy, normalized mutual information and adjusted Rand index of labels.
+
+    `accuracy` is :func:`label_accuracy`; `nmi` and `ari` are scikit-learn's
+    ``normalized_mutual_info_score`` and ``adjusted_rand_score``. All three leave out the items
+    whose class is unknown (-1). For `nmi` and `ari` the unassigned items (label -1) form a
+    separate cluster.
+
+    Parameters
+    ----------
+    labels, truth : sequence of length n
+        As for :func:`label_accuracy`.
+
+    Returns
+    -------
+    dict
+        With keys "accuracy", "nmi" and "ari".
+
+    Examples
+    --------
+    >>> from odsymnmf.metrics import scores
+    >>> scores([1, 1, 0, 0, 0], ["a", "a", "b", "b", -1])
+    {'accuracy': 1.0, 'nmi': 1.0, 'ari': 1.0}
+    """
+    clusters, classes = _encode(labels, truth)
+    return {
+        "accuracy": _matched_fraction(clusters, classes),
+        "nmi": float(normalized_mutual_info_score(classes, clusters)),
+        "ari": float(adjusted_rand_score(classes, clusters)),
+    }
+
+
+@plain_signature
+def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
+    r"""Normalized mutual information of two covers, I(X : Y) / max(H(X), H(Y)).
+
+    I(X : Y) = (H(X) - H(X|Y) + H(Y) - H(Y|X)) / 2. H(X) is the sum of the entropies of the sets,
+    each taken as a binary variable, the membership of a random item. H(X|Y) is the sum over the
+    sets of X of the remaining entropy given the most informative set of Y; a set that is
+    informative only through its complement does not count.
+
+    Parameters
+    ----------
+    found, truth : list of arrays
+        The items of every set. An item counts once per set; empty sets are left out.
+    n : int, optional
+        Total number of items, those in no set included. Default: the items of both covers.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 for the same cover.
+
+    References
+    ----------
+    McDaid, Greene and Hurley, "Normalized mutual information to evaluate overlapping community
+    finding algorithms", 2011.
+
+    Examples
+    --------
+    >>> from odsymnmf.metrics import overlapping_nmi
+    >>> overlapping_nmi([[0, 1, 2], [2, 3, 4]], [[2, 3, 4], [0, 1, 2]])
+    1.0
+    >>> round(overlapping_nmi([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
+    0.716
+    """
+    X, Y = _indicators(found, truth)
+    n = X.shape[0] if n is None else whole_number("n, the number of items,", n, X.shape[0])
+    size_x, size_y = _sizes(X), _sizes(Y)
+    conditional = [_entropy(size_x, n), _entropy(size_y, n)]
+    entropies = [float(part.sum()) for part in conditional]
+    if max(entropies) == 0:
+        return 1.0  # both consist of sets of all items
+    for i, j, common in _informative_pairs(X, Y, n):
+        a, b = size_x[i], size_y[j]
+        joint = [_bits(part, n) for part in (common, a - common, b - common, n - a - b + common)]
+        total = sum(joint)
+        direct = joint[0] + joint[3] >= joint[1] + joint[2]
+        for best, given, k in ((conditional[0], b, i), (conditional[1], a, j)):
+            remaining = np.maximum(total - _entropy(given, n), 0.0)
+            np.minimum.at(best, k[direct], remaining[direct])
+    information = (sum(entropies) - sum(float(part.sum()) for part in conditional)) / 2
+    return min(max(information / max(entropies), 0.0), 1.0)
+
+
+@plain_signature
+def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
+    r"""Agreement on how many sets each pair of items shares, corrected for chance.
+
+    omega = (o - e) / (1 - e): o is the fraction of pairs that are together in as many sets of one
+    cover as of the other, e = sum_t p_t q_t its expectation by chance, p_t and q_t the fractions
+    of pairs together in t sets. For partitions it is the adjusted Rand index.
+
+    Parameters
+    ----------
+    found, truth : list of arrays
+        The items of every set. An item counts once per set; empty sets are left out.
+    n : int, optional
+        Total number of items, those in no set included. Default: the items of both covers.
+
+    Returns
+    -------
+    float
+        At most 1; 0 is chance.
+
+    Notes
+    -----
+    The cost is the sum of the squared sizes of the sets, because pairs are counted.
+
+    References
+    ----------
+    Collins and Dent, "Omega: a general formulation of the Rand index of cluster recovery suitable
+    for non-disjoint solutions", 1988.
+
+    Examples
+    --------
+    >>> from odsymnmf.metrics import omega_index
+    >>> omega_index([[0, 1, 2], [2, 3, 4]], [[2, 3, 4], [0, 1, 2]])
+    1.0
+    >>> round(omega_index([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
+    0.615
+    """
+    X, Y = (sparse.csr_array(cover) for cover in _indicators(found, truth))
+    n = X.shape[0] if n is None else whole_number("n, the number of items,", n, X.shape[0])
+    pairs = n * (n - 1) // 2
+    if pairs == 0:
+        return 1.0
+    # Pairs by the number of sets they share. Exact integers: the fractions may be close to one.
+    counts: list[dict[int, int]] = [{}, {}]
+    differ = 0
+    for block in _item_blocks(X, Y):
+        shared = [_later_pairs(cover, block) for cover in (X, Y)]
+        for part, count in zip(shared, counts, strict=True):
+            for times, number in enumerate(np.bincount(part.data).tolist()):
+                if times and number:
+                    count[times] = count.get(times, 0) + number
+        differ += int((shared[0] - shared[1]).count_nonzero())
+    for count in counts:
+        count[0] = pairs - sum(count.values())
+    agree = (pairs - differ) * pairs
+    chance = sum(number * counts[1].get(times, 0) for times, number in counts[0].items())
+    return 1.0 if chance == pairs**2 else (agree - chance) / (pairs**2 - chance)
+
+
+@plain_signature
+def best_match_f1(found: Cover, truth: Cover) -> float:
+    r"""Mean F1 of every set with the set of the other cover that matches it best.
+
+    (mean_i max_j F1(X_i, Y_j) + mean_j max_i F1(X_i, Y_j)) / 2, with
+    F1(X, Y) = 2 |X and Y| / (|X| + |Y|).
+
+    Parameters
+    ----------
+    found, truth : list of arrays
+        The items of every set. An item counts once per set; empty sets are left out.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    References
+    ----------
+    Yang and Leskovec, "Overlapping community detection at scale: a nonnegative matrix
+    factorization approach", 2013.
+
+    Examples
+    --------
+    >>> from odsymnmf.metrics import best_match_f1
+    >>> best_match_f1([[0, 1, 2], [2, 3, 4]], [[2, 3, 4], [0, 1, 2]])
+    1.0
+    >>> round(best_match_f1([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
+    0.9
+    """
+    X, Y = _indicators(found, truth)
+    common = (X.T @ Y).tocoo()
+    f1 = 2 * common.data / (_sizes(X)[common.row] + _sizes(Y)[common.col])
+    best = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
+    np.maximum.at(best[0], common.row, f1)
+    np.maximum.at(best[1], common.col, f1)
+    return float((best[0].mean() + best[1].mean()) / 2)
+
+
+def _encode(
+    labels: Iterable[Hashable], truth: Iterable[Hashable]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number clusters and classes 0, 1, ...; -1 stays; items of unknown class are dropped."""
+    clusters, classes = _codes("labels", labels), _codes("truth", truth)
+    if len(clusters) != len(classes):
+        raise ValueError(
+            f"labels and truth must have the same length, got {len(clusters)} and {len(classes)}; "
+            "pass one of each per item"
+        )
+    known = classes != UNKNOWN
+    if not known.any():
+        raise ValueError(
+            f"truth has no known class among its {len(classes)} items (-1 means unknown); "
+            "a score needs at least one"
+        )
+    return clusters[known], classes[known]
+
+
+def _codes(name: str, values: Iterable[Hashable]) -> NDArray[np.intp]:
+    # Not np.unique: in an array of mixed values numbers become strings, and -1 "-1".
+    codes: dict[Hashable, int] = {UNKNOWN: UNKNOWN}
+    encoded: list[int] = []
+    # Python scalars of a NumPy array or pandas Series hash faster than its own.
+    for value in values.tolist() if hasattr(values, "tolist") else values:
+        if not isinstance(value, Hashable):
+            raise ValueError(
+                f"{name} must be a flat sequence of hashable values, but it contains {value!r}; "
+                "pass one label per item"
+            )
+        if value != value:
+            raise ValueError(f"{name}[{len(encoded)}] is {value!r}; mark unknown items with -1")
+        encoded.append(codes.setdefault(value, len(codes) - 1))
+    return np.array(encoded, dtype=np.intp)
+
+
+def _matched_fraction(clusters: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
+    """Match clusters with classes on their sparse contingency table."""
+    assigned = clusters != UNKNOWN
+    if not assigned.any():
+        return 0.0
+    pairs = (clusters[assigned], classes[assigned])
+    shape = (clusters.max() + 1, classes.max() + 1)
+    table = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=shape).tocsr()
+    return sum(map(_best_matching, _independent_parts(table))) / len(classes)
+
+
+def _independent_parts(table: sparse.csr_array) -> Iterator[sparse.csr_array]:
+    """Yield parts of a table that have no row or column in common, of about MATCHED_ROWS rows."""
+    k = table.shape[0]
+    # Connected components of the bipartite graph of rows and columns, sorted: slices of both.
+    graph = sparse.block_array([[None, table], [table.T, None]])
+    component = connected_components(graph, directed=False)[1]
+    rows = np.argsort(component[:k], kind="stable")
+    columns = np.argsort(component[k:], kind="stable")
+    of_row, of_column = component[:k][rows], component[k:][columns]
+    table = table[rows][:, columns]
+    start = 0
+    while start < k:
+        last = of_row[min(start + MATCHED_ROWS, k) - 1]
+        end = int(np.searchsorted(of_row, last, side="right"))
+        a, b = np.searchsorted(of_column, [of_row[start], last + 1])
+        yield table[start:end, a:b]
+        start = end
+
+
+def _best_matching(table: sparse.csr_array) -> float:
+    """Return the largest sum of entries, no two in the same row or column."""
+    k = table.shape[0]
+    # An extra column for each row: it may stay unmatched. SciPy takes a zero for a missing pair,
+    # so 1 is added to all pairs and subtracted again.
+    shifted = table.copy()
+    shifted.data += 1
+    choices = sparse.hstack([shifted, sparse.eye_array(k)], format="csr")
+    rows, columns = min_weight_full_bipartite_matching(choices, maximize=True)
+    return float(choices[rows, columns].sum() - k)
+
+
+def _indicators(found: Cover, truth: Cover) -> list[sparse.csc_array]:
+    """Return a sparse items x sets matrix for each cover."""
+    covers = [_nonempty_sets("found", found), _nonempty_sets("truth", truth)]
+    joined = [np.concatenate(cover) for cover in covers]
+    if (joined[0].dtype.kind in "iu") != (joined[1].dtype.kind in "iu"):
+        raise ValueError(
+            f"found has items of {joined[0].dtype}, truth of {joined[1].dtype}; "
+            "use numbers in both, or names in both"
+        )
+    names, codes = np.unique(np.concatenate(joined), return_inverse=True)
+    parts = np.split(codes, [len(joined[0])])
+    matrices = []
+    for cover, rows in zip(covers, parts, strict=True):
+        indptr = np.cumsum([0, *map(len, cover)])
+        ones = np.ones(len(rows), dtype=np.int64)
+        matrices.append(sparse.csc_array((ones, rows, indptr), shape=(len(names), len(cover))))
+    return matrices
+
+
+def _nonempty_sets(name: str, cover: Cover) -> list[Array]:
+    """Return the sets that are not empty, each item once."""
+    sets = []
+    for k, items in enumerate(cover):
+        array = np.asarray(items)
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iuU"):
+            raise ValueError(
+                f"{name}[{k}] must be a flat array of items, numbers or strings, got "
+                f"shape {array.shape} of {array.dtype}; a cover is a list of such arrays"
+            )
+        if array.size:
+            sets.append(np.unique(array))
+    if not sets:
+        raise ValueError(f"{name} has only empty sets; there is nothing to compare")
+    if len({array.dtype.kind == "U" for array in sets}) > 1:
+        raise ValueError(f"{name} mixes numbers and names of items; use one of them")
+    return sets
+
+
+def _sizes(X: sparse.csc_array) -> Array:
+    return np.diff(X.indptr).astype(np.int64)
+
+
+def _bits(w: Array, n: int) -> Array:
+    """Return -w log2(w / n), 0 at w = 0."""
+    w = w.astype(np.float64)
+    return -w * np.log2(np.where(w > 0, w, n) / n)
+
+
+def _entropy(sizes: Array, n: int) -> Array:
+    return _bits(sizes, n) + _bits(n - sizes, n)
+
+
+def _informative_pairs(
+    X: sparse.csc_array, Y: sparse.csc_array, n: int
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield the pairs of sets that may be informative, with the number of common items.
+
+    Sets without a common item are not informative if together they have at most half of all items:
+    with f(w) = -w log(w / n), f(a) + f(b) >= f(a + b) >= f(n - a - b) then. So beyond the pairs
+    with common items only those with a set of a quarter of all items or more are needed.
+    """
+    common = (X.T @ Y).tocoo()
+    yield common.row, common.col, common.data
+    for side, other in ((X, Y), (Y, X)):
+        for large in np.flatnonzero(4 * _sizes(side) >= n):
+            shared = other.T @ side[:, [large]].toarray()[:, 0]
+            others = np.arange(other.shape[1])
+            same = np.full(other.shape[1], large)
+            yield (same, others, shared) if side is X else (others, same, shared)
+
+
+def _item_blocks(X: sparse.csr_array, Y: sparse.csr_array) -> Iterator[slice]:
+    """Cut the items into blocks of about BLOCK_PAIRS pairs."""
+    work = sum(cover @ np.asarray(cover.sum(axis=0)).ravel() for cover in (X, Y))
+    block = np.cumsum(work) // BLOCK_PAIRS
+    edges = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(work)]
+    for start, stop in pairwise(edges):
+        yield slice(start, stop)
+
+
+def _later_pairs(cover: sparse.csr_array, block: slice) -> sparse.csr_array:
+    """Count the sets that items of the block share with later items."""
+    shared = (cover[block] @ cover.T).tocoo()
+    later = shared.col > shared.row + block.start
+    entries = (shared.data[later], (shared.row[later], shared.col[later]))
+    return sparse.csr_array(entries, shape=shared.shape)

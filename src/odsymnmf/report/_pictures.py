@@ -1,0 +1,286 @@
+"""SVG pictures of the report: the sorted matrix, the graph, and curves."""
+
+import base64
+import struct
+import zlib
+from collections.abc import Collection, Sequence
+from functools import partial
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from odsymnmf import plots
+from odsymnmf.membership_view import MembershipView
+from odsymnmf.plots import Links, MatrixPicture, count, full_color, shorten
+from odsymnmf.similarity import Similarity
+from odsymnmf.utils import Array
+
+# The matrix: its side, the strips of cluster colors, and the size of a cluster with a number.
+SIDE, STRIP, GAP, NUMBERED = 480, 9, 4, 34
+# Values below this fraction of the full color are invisible (half of one of 127 shades).
+INVISIBLE = (0.5 / 127) ** 2
+# Larger or denser graphs are unreadable.
+MAX_ITEMS, MAX_LINKS, MAX_DENSITY, FEW_LINKS = 500, 6000, 0.3, 200
+GRAPH_SIDE, MARGIN = 520, 22
+# Items with this fraction of the largest degree are labeled first, in a larger font.
+HUB_FRACTION, MAX_HUBS = 0.3, 30
+SMALL_FONT, LARGE_FONT, LINE_HEIGHT, LABEL_LENGTH = 11.5, 15.5, 1.1, 22
+# Curves: the frame, and the number of points on the line and as dots.
+WIDTH, HEIGHT = 440, 250
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 38
+MAX_POINTS, MAX_DOTS = 400, 60
+
+
+def css(l: int) -> str:
+    """Return the class with the color of a cluster, -1 for unassigned."""
+    return "cx" if l < 0 else f"c{l % plots.MAX_COLORS}"
+
+
+def number(x: float) -> str:
+    """Return x with three significant digits."""
+    return f"{x:,.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
+
+
+def heat_map(picture: MatrixPicture, shade: Array, label: str, noun: str = "") -> str:
+    """Return shades from -1 to 1 as SVG, with the clusters marked along the sides."""
+    start, scale = STRIP + GAP, SIDE / picture.n
+    marks = []
+    for l, (a, b) in enumerate(pairwise([*picture.edges.tolist(), picture.n])):
+        if a == b:
+            continue
+        unassigned = l == len(picture.edges) - 1
+        name = "unassigned" if unassigned else f"cluster {l}"
+        title = f"<title>{name}{': ' + count(b - a, noun) if noun else ''}</title>"
+        x, size = start + a * scale, (b - a) * scale
+        strip = max(size - 1, 0.6)
+        text = f'<text x="{x + 5:.1f}" y="{x + 16:.1f}">{"none" if unassigned else l}</text>'
+        marks.append(
+            f'<g class="{css(-1 if unassigned else l)}">{_rect("strip", x, 0, strip, STRIP, title)}'
+            f"{_rect('strip', 0, x, STRIP, strip, title)}{_rect('block', x, x, size, size, title)}"
+            f"{text if size >= NUMBERED else ''}</g>"
+        )
+    return (
+        f'<svg class="heat" viewBox="0 0 {SIDE + start} {SIDE + start}" role="img" '
+        f'aria-label="{label}"><image href="{png(shade)}" x="{start}" y="{start}" '
+        f'width="{SIDE}" height="{SIDE}" preserveAspectRatio="none"/>{"".join(marks)}</svg>'
+    )
+
+
+def _rect(name: str, x: float, y: float, width: float, height: float, title: str) -> str:
+    return (
+        f'<rect class="{name}" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" '
+        f'height="{height:.2f}">{title}</rect>'
+    )
+
+
+def legend(values: Array) -> str:
+    """Return the color scale of a heat map."""
+    full = full_color(values)
+    least, most = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
+    low = number(-full) + (" or less" if least < -full else "") if has_negative(values) else ""
+    return ramp(number(full) + (" or more" if most > full else ""), low)
+
+
+def ramp(high: str, low: str = "") -> str:
+    """Return the colors from 0 to a value, and to a negative one."""
+    negative = f'<span>{low}</span><span class="ramp down"></span>' if low else ""
+    positive = f'<span>0</span><span class="ramp"></span><span>{high}</span>'
+    return f'<p class="scale">{negative}{positive}</p>'
+
+
+def has_negative(values: Array) -> bool:
+    """Return True if a negative value is visible, not just round-off."""
+    return bool(np.nanmin(values, initial=0.0) < -INVISIBLE * full_color(values))
+
+
+def png(shade: Array) -> str:
+    """Return shades from -1 to 1 as a PNG (data URI): the stronger, the less transparent."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        crc = zlib.crc32(kind + body)
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", crc)
+
+    index = (np.round(shade * 127) + 127).astype(np.uint8)
+    height, width = index.shape
+    alpha = bytes(round(abs(k - 127) * 255 / 127) for k in range(255))
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
+        + chunk(
+            b"PLTE",
+            bytes.fromhex(plots.NEGATIVE[1:]) * 127 + bytes.fromhex(plots.POSITIVE[1:]) * 128,
+        )
+        + chunk(b"tRNS", alpha)
+        + chunk(b"IDAT", zlib.compress(np.pad(index, ((0, 0), (1, 0))).tobytes(), 9))
+        + chunk(b"IEND", b"")
+    )
+    return "data:image/png;base64," + base64.b64encode(data).decode("ascii")
+
+
+def readable_links(A: Similarity) -> Links | str:
+    """Return the links of a graph that can be drawn, else the reason why not."""
+    if A.n > MAX_ITEMS:
+        return f"more than {MAX_ITEMS} items cannot be distinguished"
+    if A.n_features is not None:
+        return "nearly all pairs of documents are similar"
+    links = plots.positive_links(A)
+    if not len(links[0]):
+        return "it has no links"
+    if len(links[0]) > min(MAX_LINKS, max(FEW_LINKS, MAX_DENSITY * A.n * (A.n - 1) / 2)):
+        return f"{count(len(links[0]), 'link')} are too dense to be distinguished"
+    return links
+
+
+def graph(links: Links, view: MembershipView, names: list[str]) -> str:
+    """Return the graph with nodes in the order of the clusters."""
+    points = MARGIN + (plots.graph_layout(links, view) + 1) / 2 * (GRAPH_SIDE - 2 * MARGIN)
+    degree = np.bincount(np.concatenate(links[:2]), minlength=view.n)
+    radius = 3.5 + 4.5 * np.sqrt(degree / max(degree.max(), 1))
+    radius *= min(1.0, (150 / view.n) ** 0.3)
+    nodes = [_node(points[i], radius[i], view, i, names[i]) for i in view.order.tolist()]
+    least = max(HUB_FRACTION * degree.max(), 1.5 * np.median(degree))
+    hubs = {int(i) for i in np.argsort(-degree, kind="stable")[:MAX_HUBS] if degree[i] >= least}
+    hubs |= {int(view.order[a]) for a, b in pairwise(view.edges) if a < b}
+    order = sorted(range(view.n), key=lambda i: (i not in hubs, -degree[i], i))
+    labels = _labels(points, radius, names, order, hubs)
+    return (
+        f'<svg class="graph" id="graph" viewBox="0 0 {GRAPH_SIDE} {GRAPH_SIDE}" role="group" '
+        f'aria-label="Drawing of the graph; arrow keys move from item to item">'
+        f"{_lines(links, points, view.labels)}{''.join(nodes)}"
+        f'<g class="names" aria-hidden="true">{labels}</g></svg>'
+    )
+
+
+def _lines(links: Links, points: Array, labels: Array) -> str:
+    """Return one path for all links of the same color and width."""
+    i, j, value = links
+    inside = np.where(labels[i] == labels[j], labels[i], -1)
+    width = np.minimum(2, (3 * np.sqrt(value / value.max())).astype(int))
+    segments: dict[str, list[str]] = {}
+    for (a, b), (c, d), l, w in zip(points[i], points[j], inside, width, strict=True):
+        name = f"link w{w} {css(int(l))}"
+        segments.setdefault(name, []).append(f"M{a:.0f} {b:.0f}L{c:.0f} {d:.0f}")
+    return "".join(f'<path class="{k}" d="{"".join(d)}"/>' for k, d in sorted(segments.items()))
+
+
+def _node(point: Array, radius: float, view: MembershipView, item: int, name: str) -> str:
+    """Return a circle in the color of the label, with wedges for the other clusters."""
+    x, y = point
+    slices = plots.pie_slices(view, item)
+    words = ", ".join(f"cluster {l} ({percent} %)" for l, percent, _, _ in slices) or "unassigned"
+    wedges = [_wedge(x, y, radius, l, start, end) for l, _, start, end in slices[1:]]
+    return (
+        f'<g class="node" tabindex="-1" role="img"><title>{escape(name)}: {words}</title>'
+        f'<circle class="{css(slices[0][0] if slices else -1)}" cx="{x:.1f}" cy="{y:.1f}" '
+        f'r="{radius:.1f}"/>{"".join(wedges)}</g>'
+    )
+
+
+def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) -> str:
+    a, b = 2 * np.pi * start, 2 * np.pi * end
+    return (
+        f'<path class="{css(l)}" d="M{x:.1f} {y:.1f}L{x + radius * np.sin(a):.1f} '
+        f"{y - radius * np.cos(a):.1f}A{radius:.1f} {radius:.1f} 0 {int(end - start > 0.5)} 1 "
+        f'{x + radius * np.sin(b):.1f} {y - radius * np.cos(b):.1f}z"/>'
+    )
+
+
+def _labels(
+    points: Array, radius: Array, names: list[str], order: list[int], hubs: Collection[int]
+) -> str:
+    """Return the names of all hubs, and of other items where there is room."""
+    nodes = np.concatenate([points - radius[:, None], points + radius[:, None]], axis=1)
+    taken = np.empty((0, 4))
+    texts = []
+    for i in order:
+        name = shorten(names[i], LABEL_LENGTH)
+        font = LARGE_FONT if i in hubs else SMALL_FONT
+        boxes = _label_boxes(points[i], radius[i] + 3, font * _width(name), font * LINE_HEIGHT)
+        outside = np.maximum(0, -boxes[:, :2]) + np.maximum(0, boxes[:, 2:] - GRAPH_SIDE)
+        cost = 100 * outside.sum(axis=1) + 10 * _overlap(boxes, taken) + _overlap(boxes, nodes)
+        k = int(np.argmin(cost))
+        if i not in hubs and cost[k] > 0:
+            continue
+        taken = np.concatenate([taken, boxes[k : k + 1]])
+        x0, y0, x1, y1 = boxes[k].tolist()
+        x, anchor = [(x0, ""), (x1, " end"), ((x0 + x1) / 2, " mid")][min(k // 3, 2)]
+        texts.append(
+            f'<text class="{"major" if i in hubs else "minor"}{anchor}" x="{x:.1f}" '
+            f'y="{(y0 + y1) / 2 + 4:.1f}">{escape(name)}</text>'
+        )
+    return "".join(texts)
+
+
+def _width(name: str) -> float:
+    """Return the approximate width of a name, relative to the font size."""
+    narrow, upper = sum(c in "iljtfrI.,:;'|!() " for c in name), sum(map(str.isupper, name))
+    wide = sum(c in "mwMW@%" or c > "\u2e80" for c in name)
+    return 0.62 * len(name) - 0.22 * narrow + 0.11 * upper + 0.35 * wide
+
+
+def _label_boxes(point: Array, gap: float, width: float, line: float) -> Array:
+    """Return (x0, y0, x1, y1) of the possible labels: 3 right, 3 left, below, above."""
+    x, y = point.tolist()
+    aside, level = 0.75 * gap, 0.75 * gap + line / 2
+    right = [(x + gap, y), (x + aside, y + level), (x + aside, y - level)]
+    left = [(2 * x - a - width, b) for a, b in right]
+    middle = [(x - width / 2, y + sign * (gap + line / 2)) for sign in (1, -1)]
+    starts = np.array(right + left + middle) - [0, line / 2]
+    return np.concatenate([starts, starts + np.array([width, line])], axis=1)
+
+
+def _overlap(boxes: Array, others: Array) -> Array:
+    """Return the area that each box shares with all the others."""
+    ends = np.minimum(boxes[:, None, 2:], others[:, 2:])
+    starts = np.maximum(boxes[:, None, :2], others[:, :2])
+    return np.asarray(np.maximum(ends - starts, 0).prod(axis=2).sum(axis=1))
+
+
+def curve(
+    x: Array, y: Array, titles: Sequence[str], rings: Collection[int], name: str, label: str
+) -> str:
+    """Return y over x with rings at some points; logarithmic if y varies by more than 10."""
+    ticks = _ticks(y.min(), y.max())
+    scale: Any = np.asarray
+    if y.min() > 0 and y.max() > 10 * y.min():
+        exponents = _ticks(np.floor(np.log10(y.min())), np.ceil(np.log10(y.max())))
+        ticks, scale = 10.0 ** exponents[exponents % 1 == 0], np.log
+    across: Any = partial(np.interp, xp=(x[0], x[-1]), fp=(LEFT, WIDTH - RIGHT))
+    down: Any = partial(np.interp, xp=scale(ticks[[0, -1]]), fp=(HEIGHT - BOTTOM, TOP))
+    lines = [
+        f'<path class="grid" d="M{LEFT} {v:.1f}H{WIDTH - RIGHT}"/>'
+        f'<text class="end" x="{LEFT - 7}" y="{v + 4:.1f}">{number(t)}</text>'
+        for t, v in zip(ticks, down(scale(ticks)), strict=True)
+    ]
+    feet = [
+        f'<text class="mid" x="{across(t):.1f}" y="{HEIGHT - BOTTOM + 17}">{t:,.0f}</text>'
+        for t in (_ticks(x[0], x[-1]) if x[-1] > x[0] else x)
+        if t % 1 == 0 and x[0] <= t <= x[-1]
+    ]
+    at = np.stack([across(x), down(scale(y))], axis=1)
+    shown = np.unique(np.linspace(0, len(x) - 1, MAX_POINTS).round().astype(int)).tolist()
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in at[shown])
+    dots = [k for k in shown if k not in rings and len(x) <= MAX_DOTS + 1]
+    circles = [
+        f'<circle class="{kind}" cx="{at[k, 0]:.1f}" cy="{at[k, 1]:.1f}" r="{radius}">'
+        f"<title>{titles[k]}</title></circle>"
+        for kind, radius, which in (("dot", 2.6, dots), ("restart", 5, sorted(rings)))
+        for k in which
+    ]
+    return (
+        f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
+        f'{"".join(lines + feet)}<text class="mid" x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" '
+        f'y="{HEIGHT - 4}">{name}</text><polyline points="{points}"/>{"".join(circles)}</svg>'
+    )
+
+
+def _ticks(low: float, high: float) -> Array:
+    """Return about five round numbers from below ``low`` to above ``high``."""
+    if not high > low:
+        low, high = 0.5 * low, 1.5 * high or 1.0
+    rough = (high - low) / 4
+    unit = 10.0 ** np.floor(np.log10(rough))
+    step = unit * next(s for s in (1, 2, 5, 10) if s * unit >= rough * 0.999)
+    return step * np.arange(np.floor(low / step), np.ceil(high / step) + 1)

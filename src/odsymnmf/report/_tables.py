@@ -1,0 +1,272 @@
+"""Tables of the report: clusters, their overlap, and the data of the items."""
+
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+from itertools import chain
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from odsymnmf.choose.result import HEADERS, NumberOfClusters
+from odsymnmf.membership_view import MembershipView
+from odsymnmf.plots import MAX_CLUSTERS, MAX_COLORS, MIN_SLICE, MatrixPicture, clean, count, shorten
+from odsymnmf.report._pictures import css, heat_map, number, ramp
+from odsymnmf.utils import Array
+
+Topics = Sequence[Sequence[tuple[str, float]]]
+
+# Names and words per cluster, and their lengths.
+N_MEMBERS, N_WORDS, NAME_LENGTH, WORD_LENGTH = 8, 10, 60, 40
+# Clusters that are listed if there are more than MAX_CLUSTERS.
+N_LISTED = 25
+# Clusters in the table of overlaps; with more, it is a picture.
+TABLE_COLUMNS = 16
+N_PAIRS, N_PAIRS_OF_MANY = 6, 15
+# Pairs of clusters per item, in total, that are counted.
+MAX_COUNTED = 50_000_000
+# Memberships per item in the table of items, however small.
+N_TOP = 4
+# With more items the page would be slow; it contains the strongest of every cluster.
+MAX_ITEMS = 250_000
+
+
+def chip(l: int) -> str:
+    """Return a cluster's number next to its color."""
+    return f'<span class="chip {css(l)}">{l}</span>'
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names separated by commas that do not begin a line."""
+    parts = [f"<bdi>{escape(shorten(name, NAME_LENGTH))}</bdi>" for name in names]
+    closed = [f"{part}," for part in parts[:-1]] + parts[-1:]
+    return " ".join(f'<span class="name">{part}</span>' for part in closed)
+
+
+def top_words(topic: Sequence[tuple[str, float]]) -> list[str]:
+    """Return the words of a topic to show."""
+    return [shorten(clean(str(word)), WORD_LENGTH) for word, _ in topic[:N_WORDS]]
+
+
+def clusters(
+    view: MembershipView, sets: Sequence[Sequence[int]], names: list[str], topics: Topics | None
+) -> str:
+    """Return one row per cluster; of very many clusters, the largest and the strongest."""
+    if topics is not None and len(topics) != view.r:
+        raise ValueError(
+            f"there are top words for {len(topics)} of {view.r} clusters; give all lists."
+        )
+    if view.r <= MAX_CLUSTERS:
+        return _cluster_table(view, sets, names, topics, np.arange(view.r), unassigned=True)
+    largest = np.argsort(-view.sizes, kind="stable")[:N_LISTED]
+    explained = np.bincount(view.H.indices, view.explained, view.r)
+    strongest = np.argsort(-explained, kind="stable")[:N_LISTED]
+    return (
+        f"<h3>The {N_LISTED} largest of {view.r:,}</h3>"
+        f"{_cluster_table(view, sets, names, topics, largest, unassigned=True)}"
+        f'<h3 class="later">The {N_LISTED} strongest</h3>'
+        '<p class="note">Those that explain most of the similarities: '
+        "the sum of H<sub>il</sub> H<sub>jl</sub> over all pairs i ≠ j.</p>"
+        f"{_cluster_table(view, sets, names, topics, strongest, unassigned=False)}"
+    )
+
+
+def _cluster_table(
+    view: MembershipView,
+    sets: Sequence[Sequence[int]],
+    names: list[str],
+    topics: Topics | None,
+    which: Array,
+    *,
+    unassigned: bool,
+) -> str:
+    n_unassigned = int(np.sum(view.labels < 0)) if unassigned else 0
+    largest = max(1, int(view.sizes[which].max()), n_unassigned)
+    rows = []
+    for l in which.tolist():
+        items = sets[l]
+        words = f'<td class="words-cell">{listed(top_words(topics[l]))}</td>' if topics else ""
+        more = len(items) - N_MEMBERS
+        members = listed(names[i] for i in items[:N_MEMBERS]) or '<span class="muted">none</span>'
+        members += f' <span class="muted">and {more:,} more</span>' if more > 0 else ""
+        size = int(view.sizes[l])
+        rows.append(_row(l, chip(l), size, size / largest, f"{len(items):,}", words, members))
+    if n_unassigned:
+        blank = '<td class="words-cell"></td>' if topics else ""
+        members = '<span class="muted">without any membership</span>'
+        name, fraction = '<span class="chip cx">unassigned</span>', n_unassigned / largest
+        rows.append(_row(-1, name, n_unassigned, fraction, "", blank, members))
+    heading = '<th scope="col">Top words</th>' if topics else ""
+    return (
+        '<table class="clusters"><thead><tr><th scope="col">Cluster</th>'
+        '<th scope="col" class="num">Items</th><td class="wide"></td>'
+        f'<th scope="col" class="num set">In the set</th>{heading}'
+        '<th scope="col">Strongest members</th></tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def partitions(found: NumberOfClusters) -> str:
+    """Return the partitions that were compared; the chosen one is marked."""
+    head = "".join(f'<th scope="col" class="num">{HEADERS[name]}</th>' for name in found.table)
+    rows = []
+    for i, row in enumerate(zip(*found.table.values(), strict=True)):
+        cells = "".join(f'<td class="num">{number(x)}</td>' for x in row)
+        mark = ' class="chosen"' if i == found.row else ""
+        rows.append(f"<tr{mark}>{cells}<td>{'chosen' if mark else ''}</td></tr>")
+    return (
+        f'<table class="partitions"><thead><tr>{head}<td></td></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _row(
+    l: int, name: str, size: int, fraction: float, in_set: str, words: str, members: str
+) -> str:
+    return (
+        f'<tr><th scope="row"><button type="button" class="pick" data-cluster="{l}">{name}'
+        f'</button></th><td class="num">{size:,}<span class="unit"> '
+        f'{"item" if size == 1 else "items"}</span></td><td class="wide">'
+        f'<svg class="bar {css(l)}" viewBox="0 0 100 8" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect width="{100 * fraction:.1f}" height="8"/></svg></td>'
+        f'<td class="num set">{in_set}</td>{words}<td class="who">{members}</td></tr>'
+    )
+
+
+def chooser(view: MembershipView) -> str:
+    """Return a list to choose a cluster from; its number if there are very many."""
+    if view.r > MAX_CLUSTERS:
+        return (
+            f'<label>Cluster <input type="number" id="cluster" min="-1" max="{view.r - 1}" '
+            f'step="1" inputmode="numeric" placeholder="0 to {view.r - 1}"></label>'
+        )
+    options = [f'<option value="{l}">cluster {l}</option>' for l in range(view.r)]
+    if (view.labels < 0).any():
+        options.append('<option value="-1">unassigned</option>')
+    return (
+        '<label>Show <select id="cluster"><option value="">all clusters</option>'
+        f"{''.join(options)}</select></label>"
+    )
+
+
+def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str]) -> str:
+    """Return the shared members of clusters, and the cosines of their columns."""
+    r = view.r
+    if r == 1:
+        return "<p>There is one cluster only: nothing to overlap with.</p>"
+    ends = np.cumsum([0, *map(len, sets)])
+    ones = np.ones(ends[-1], dtype=np.int32)
+    belongs = sparse.csc_array(
+        (ones, np.array([*chain(*sets)], dtype=np.intp), ends), shape=(view.n, r)
+    ).tocsr()
+    per_item = np.diff(belongs.indptr).astype(np.float64)
+    if r > MAX_CLUSTERS and float(per_item @ per_item) > MAX_COUNTED:
+        return "<p>Not counted: the items are in too many clusters.</p>"
+    shared = belongs.T @ belongs
+    unit = normalize(view.H.astype(np.float64), axis=0).tocsc()
+    if r > MAX_CLUSTERS:
+        note, shown = "The pairs of clusters whose sets share the most members.", ""
+        pairs = sparse.triu(shared, 1).tocoo()
+        order = np.lexsort((pairs.col, pairs.row, -pairs.data))[:N_PAIRS_OF_MANY]
+        a, b, both = pairs.row[order], pairs.col[order], pairs.data[order]
+        cosines = np.asarray(unit[:, a].multiply(unit[:, b]).sum(axis=0)).ravel()
+    else:
+        common, cosine = shared.toarray(), (unit.T @ unit).toarray()
+        note, shown = _overlap_of_all(common, cosine)
+        a, b = np.nonzero(np.triu((common > 0) | (cosine >= 0.005), 1))
+        order = np.lexsort((-common[a, b], -cosine[a, b]))[:N_PAIRS]
+        a, b = a[order], b[order]
+        both, cosines = common[a, b], cosine[a, b]
+    columns = (a.tolist(), b.tolist(), both.tolist(), cosines.tolist())
+    listing = _largest_overlaps(list(zip(*columns, strict=True)), view.H, sets, names)
+    pair = f'<div class="pair">{shown}{listing}</div>' if shown else listing
+    return f'<p class="note">{note}</p>{pair}'
+
+
+def _overlap_of_all(shared: Array, cosine: Array) -> tuple[str, str]:
+    """Return a note, and a table or picture of all pairs of clusters."""
+    r = len(shared)
+    label = "Overlap between clusters: cosine of their memberships"
+    if r > TABLE_COLUMNS:
+        off = np.where(np.eye(r), 0, cosine).astype(np.float32)
+        picture = heat_map(MatrixPicture(off, np.arange(r + 1), r), off, label)
+        note = "The shade is the cosine of the columns of H, cluster by cluster."
+        return note, f"<div>{picture}{ramp('1')}</div>"
+    rows = ["".join(f'<th scope="col">{chip(l)}</th>' for l in range(r))]
+    for l in range(r):
+        cells = [f'<th scope="row">{chip(l)}</th>']
+        for m in range(r):
+            k, c = int(shared[l, m]), cosine[l, m]
+            kind = "own" if l == m else f"s{round(10 * c)}" + " muted" * (k == 0)
+            title = f"clusters {l} and {m}: {count(k, 'shared member')}, cosine {c:.2f}"
+            cells.append(f'<td class="{kind}" title="{title}">{k:,}</td>')
+        rows.append("".join(cells))
+    note = "Numbers are shared members of the sets; the shade is the cosine of the columns of H."
+    return note, (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+        '<table class="overlap"><caption class="hidden">Shared members of every two clusters'
+        f"</caption><thead><tr><td></td>{rows[0]}</tr></thead><tbody>"
+        f"{''.join(f'<tr>{row}</tr>' for row in rows[1:])}</tbody></table></div>"
+    )
+
+
+def _largest_overlaps(
+    pairs: list[tuple[int, int, int, float]],
+    H: sparse.csr_array,
+    sets: Sequence[Sequence[int]],
+    names: list[str],
+) -> str:
+    """Return the pairs of clusters with their strongest shared members."""
+    if not pairs:
+        return "<p>The clusters do not overlap: no item is in two of them.</p>"
+    rows = []
+    for l, m, shared, cosine in pairs:
+        both = np.intersect1d(sets[l], sets[m])
+        weaker = H[both][:, [l, m]].toarray().min(axis=1)
+        both = both[np.argsort(-weaker, kind="stable")]
+        members = listed(names[i] for i in both[:4])
+        rows.append(
+            f"<li>{chip(l)} {chip(m)} <span>cosine {cosine:.2f}, {count(shared, 'shared member')}"
+            f"{': ' + members if members else ''}{' …' if len(both) > 4 else ''}</span></li>"
+        )
+    return f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(rows)}</ul></div>'
+
+
+def items(view: MembershipView, names: Sequence[str], topics: Topics | None) -> str:
+    """Return the items as JSON, cluster by cluster, with their largest memberships.
+
+    The memberships of item i are the next ``counts[i]`` entries of ``top`` and ``percent``, the
+    cluster of its label first; ``others[i]`` further ones are left out.
+    """
+    order = view.order
+    if view.n > MAX_ITEMS:  # as many of every cluster
+        cluster = np.where(view.labels < 0, view.r, view.labels)[order]
+        rank = np.arange(view.n) - np.append(view.edges, view.n)[cluster]
+        order = order[np.sort(np.argsort(rank, kind="stable")[:MAX_ITEMS])]
+    rank = np.arange(len(view.ranked)) - view.H.indptr[view.rows]
+    percent = view.percent[view.ranked]
+    is_listed = (rank == 0) | (percent >= MIN_SLICE) | ((rank < N_TOP) & (percent > 0))
+    number = np.flatnonzero(is_listed) + 1  # 0 is no entry
+    ends = np.append(0, np.cumsum(is_listed))
+    table = sparse.csr_array(
+        (number, view.H.indices[view.ranked][is_listed], ends[view.H.indptr]),
+        shape=view.H.shape,
+    )[order]
+    entries = table.data - 1
+    counts = np.diff(table.indptr)
+    labels = view.labels[order]
+    many = view.r > MAX_CLUSTERS
+    data = {
+        "names": [names[i] for i in order.tolist()],
+        "sizes": np.bincount(labels[labels >= 0], minlength=view.r).tolist(),
+        "counts": counts.tolist(),
+        "top": table.indices.tolist(),
+        "percent": percent[entries].tolist(),
+        "others": (np.diff(view.H.indptr)[order] - counts).tolist(),
+        "colors": MAX_COLORS,
+        "totals": view.sizes.tolist() if many else [],
+        "words": [top_words(topic) for topic in topics] if many and topics is not None else [],
+    }
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")  # nothing can end the script element

@@ -1,0 +1,244 @@
+r"""The directory of a run.
+
+| file | content |
+|---|---|
+| `labels.csv` | name, cluster and strength of every item |
+| `membership.csv` | H as a table; `membership.npz` if it is large or sparse |
+| `clusters.txt` | with sparse memberships, the items of every cluster, one cluster per line |
+| `topics.csv` | for texts, the top words of every cluster and their weights |
+| `matrix.npz` | the picture of the sorted similarities, unless there are too many clusters |
+| `model.npz` | the fitted model, for `odsymnmf.load` and `odsymnmf predict` |
+| `report.html` | the report |
+| `run.json` | the input, all parameters and the history of the fit |
+"""
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.membership_view import as_view
+from odsymnmf.persistence import atomic_directory, read_npz, valid
+from odsymnmf.plots import MAX_CLUSTERS, MatrixPicture
+from odsymnmf.utils import Array
+
+RUN = "run.json"
+# A directory with other files is not replaced; file managers create the last three.
+RUN_FILES = {
+    RUN,
+    "labels.csv",
+    "membership.csv",
+    "membership.npz",
+    "clusters.txt",
+    "matrix.npz",
+    "model.npz",
+    "topics.csv",
+    "report.html",
+    ".DS_Store",
+    "Thumbs.db",
+    "desktop.ini",
+}
+# Names that a reader could take for a comment, strip or split are quoted.
+UNCLEAR = re.compile(r"^[#%\s]|\s$|[\r\n;\t]")
+# H with more entries is written as an array instead of a table.
+MAX_TABLE_ENTRIES = 2_000_000
+# Lone surrogates are not valid UTF-8; they are written as \ud800.
+TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
+
+
+def is_run(directory: str | Path) -> bool:
+    """Return whether a directory has a run.json of odsymnmf."""
+    try:
+        record = json.loads(Path(directory, RUN).read_text(encoding="utf-8"))
+        return "odsymnmf" in record["versions"]
+    except (OSError, LookupError, TypeError, ValueError):
+        return False
+
+
+def check_directory(directory: str | Path, *, force: bool = False) -> Path:
+    """Return the path of a new run with links resolved; OSError if `new_run` would fail."""
+    target = Path(os.path.realpath(directory))
+    parent = next(path for path in target.parents if path.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(f"cannot write {target}: {parent} is not a directory")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"cannot write {target}: no permission to write to {parent}")
+    if not target.exists():
+        return target
+    if not target.is_dir():
+        raise FileExistsError(f"{target} is not a directory; choose another name")
+    files = set(os.listdir(target))
+    if not is_run(target):
+        if files:
+            raise FileExistsError(
+                f"{target} exists and is not a run of odsymnmf (it has no valid {RUN}), so it is "
+                "not replaced; choose another name"
+            )
+    elif not force:
+        raise FileExistsError(f"{target} already contains a run; use --force to replace it")
+    elif files - RUN_FILES:
+        raise FileExistsError(
+            f"{target} contains {min(files - RUN_FILES)!r}, which is not part of a run and would "
+            "be lost; move it, or choose another name"
+        )
+    return target
+
+
+@contextmanager
+def new_run(directory: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """Create a temporary directory that becomes ``directory`` if the block succeeds.
+
+    ``force`` replaces an existing run, once the new one is complete.
+    """
+    target = check_directory(directory, force=force)
+    with atomic_directory(target) as new:
+        yield new
+        check_directory(directory, force=force)  # it may have been created meanwhile
+
+
+def write_result(
+    directory: Path,
+    names: Sequence[str],
+    H: Any,
+    record: dict[str, Any],
+    sets: Sequence[Sequence[int]] | None = None,
+    labels: Array | None = None,
+) -> None:
+    """Write labels.csv, the memberships, clusters.txt if sets are given, and run.json."""
+    view = as_view(H, labels=labels)
+    rows = zip(names, view.labels.tolist(), view.label_strength.round(6).tolist(), strict=True)
+    write_table(directory / "labels.csv", ["name", "cluster", "strength"], rows)
+    write_membership(directory, names, H)
+    if sets is not None:
+        _write_sets(directory / "clusters.txt", names, sets)
+    with open(directory / RUN, "w", **TEXT) as file:
+        json.dump(record, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+
+
+def write_membership(directory: Path, names: Sequence[str], H: Any) -> None:
+    """Write H as membership.csv; as membership.npz if it is sparse or large."""
+    if sparse.issparse(H):
+        sparse.save_npz(directory / "membership.npz", H)
+    elif H.size > MAX_TABLE_ENTRIES:
+        np.savez_compressed(directory / "membership.npz", H=H)
+    else:
+        header = ["name", *(f"cluster_{l}" for l in range(H.shape[1]))]
+        # A zero takes one character, and most entries are zero.
+        rows = ([name, *(x or 0 for x in h.tolist())] for name, h in zip(names, H, strict=True))
+        write_table(directory / "membership.csv", header, rows)
+
+
+def write_page(directory: Path, picture: MatrixPicture | None, page: str) -> None:
+    """Write matrix.npz and report.html."""
+    if picture is not None:
+        np.savez_compressed(
+            directory / "matrix.npz", values=picture.values, edges=picture.edges, n=picture.n
+        )
+    with open(directory / "report.html", "w", **TEXT) as file:
+        file.write(page)
+
+
+def write_topics(directory: Path, topics: Sequence[Sequence[tuple[str, float]]]) -> None:
+    """Write topics.csv: the top words of every cluster with their weights."""
+    rows = ((word, l, float(weight)) for l, topic in enumerate(topics) for word, weight in topic)
+    write_table(directory / "topics.csv", ["word", "cluster", "weight"], rows)
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a csv file whose first column contains names, quoted where necessary."""
+    with open(path, "w", **TEXT) as file:
+        plain = csv.writer(file, lineterminator="\n")
+        quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        plain.writerow(header)
+        for row in rows:
+            (quoted if UNCLEAR.search(row[0]) else plain).writerow(row)
+
+
+def _write_sets(path: Path, names: Sequence[str], sets: Sequence[Sequence[int]]) -> None:
+    """Write one cluster per line, names separated by tabs."""
+    with open(path, "w", **TEXT) as file:
+        plain = csv.writer(file, lineterminator="\n", delimiter="\t")
+        quoted = csv.writer(file, lineterminator="\n", delimiter="\t", quoting=csv.QUOTE_ALL)
+        for items in sets:
+            row = [names[i] for i in items]
+            (quoted if any(map(UNCLEAR.search, row)) else plain).writerow(row)
+
+
+def read_record(directory: Path) -> dict[str, Any]:
+    """Return run.json; ValueError if the directory is not a run."""
+    if not is_run(directory):
+        raise ValueError(
+            f"{directory} is not a run of odsymnmf (it has no valid {RUN}); give a directory that "
+            "odsymnmf cluster has written"
+        )
+    return dict(json.loads((directory / RUN).read_text(encoding="utf-8")))
+
+
+def read_history(directory: Path) -> tuple[list[float], list[int]]:
+    """Return the objective after every step, and which of the steps were restarts."""
+    record = read_record(directory)
+    with valid(directory / RUN):
+        fit = record["fit"]
+        history, restarts = [float(x) for x in fit["history"]], [int(k) for k in fit["restarts"]]
+        if not history or not all(0 < k < len(history) for k in restarts):
+            raise ValueError("its history is incomplete")
+        return history, restarts
+
+
+def read_membership(directory: Path) -> tuple[list[str], Any]:
+    """Return the names of the items, and H as an ndarray or csr_array."""
+    read_record(directory)
+    path = directory / "labels.csv"
+    with valid(path):
+        names = [row[0] for row in _rows(path)]
+    path = directory / "membership.npz"
+    if path.exists():
+        parts = read_npz(path)
+        with valid(path):
+            H = parts["H"] if "H" in parts else _csr(parts)
+    else:
+        path = directory / "membership.csv"
+        with valid(path):
+            H = np.array([row[1:] for row in _rows(path)], dtype=float)
+    with valid(path):
+        if H.ndim != 2 or H.shape[0] != len(names):
+            raise ValueError(f"its shape is {H.shape}, but labels.csv has {len(names)} items")
+    return names, H
+
+
+def _csr(parts: dict[str, Any]) -> Any:
+    csr = parts["data"], parts["indices"], parts["indptr"]
+    H = sparse.csr_array(csr, shape=tuple(parts["shape"].tolist()))
+    H.check_format(full_check=True)  # compiled code relies on the indices
+    return H
+
+
+def read_picture(directory: Path) -> MatrixPicture:
+    """Return the picture of the sorted similarities."""
+    record, path = read_record(directory), directory / "matrix.npz"
+    with valid(directory / RUN):
+        r = int(record["fit"]["clusters"])
+    if r > MAX_CLUSTERS:
+        raise ValueError(
+            f"the matrix of {directory} cannot be drawn with more than {MAX_CLUSTERS} clusters; "
+            "see report.html"
+        )
+    parts = read_npz(path)
+    with valid(path):
+        picture = MatrixPicture(parts["values"], parts["edges"], int(parts["n"]))
+        if picture.values.ndim != 2 or picture.edges.shape != (r + 1,):
+            raise ValueError(f"it does not have {r} clusters")
+        return picture
+
+
+def _rows(path: Path) -> list[list[str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]

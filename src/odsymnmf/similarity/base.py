@@ -1,0 +1,296 @@
+"""What solvers and initializations ask of a similarity matrix. Its diagonal is never read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.utils import Array, blocks, squared
+
+# Entries of a block of rows that are computed or copied at a time.
+BLOCK_ENTRIES = 2**22
+
+
+class SimilaritySummary(NamedTuple):
+    """Statistics of A that the defaults depend on.
+
+    Attributes
+    ----------
+    degrees : ndarray of shape (n,)
+        d_i = sum_{j != i} w_ij |A_ij|.
+    has_negative : bool
+        Whether some similarity is negative.
+    density : float
+        The fraction of pairs that are not zero.
+    is_binary : bool
+        Whether all similarities that are not zero are the same positive number.
+    """
+
+    degrees: Array
+    has_negative: bool
+    density: float
+    is_binary: bool
+
+
+class Similarity(ABC):
+    """Symmetric similarities of n items, and the weights of their pairs.
+
+    The methods here are for a similarity that has a number for every pair; `Sparse` replaces some.
+    """
+
+    diagonal: Any
+    weights: PairWeights = EQUAL
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of items."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features, None where similarities are given."""
+        return None
+
+    @property
+    @abstractmethod
+    def max_value(self) -> float:
+        """The largest entry off the diagonal, at least 0; a bound on it for `Gram`."""
+
+    @property
+    @abstractmethod
+    def max_abs(self) -> float:
+        """The largest |A_ij| off the diagonal; a bound on it for `Gram`."""
+
+    @property
+    @abstractmethod
+    def sum_of_squares(self) -> float:
+        """sum_{i != j} A_ij^2"""
+
+    @property
+    def diagonal_rounding(self) -> Any:
+        """What cancels in a product for each item: |x_i|^2 for `Gram`."""
+        return 0.0
+
+    @property
+    def pair_bound(self) -> float:
+        """A bound on the entries off the diagonal."""
+        return float(self.max_value)
+
+    @property
+    def n_stored(self) -> int:
+        """Number of pairs i < j that are stored."""
+        return int(self.n * (self.n - 1) // 2)
+
+    def matmul(self, V: Array, weighted: bool = False) -> Array:
+        """Return A @ V without the diagonal of A; with weights, sum_{j != i} w_ij A_ij V_j."""
+        product = self._matmul(V)
+        if weighted and self.weights.excess is not None:
+            product = self.weights.default * product + self.weights.excess_values @ V
+        return product
+
+    @abstractmethod
+    def _matmul(self, V: Array) -> Array: ...
+
+    def quadratic_form(self, h: Array) -> float:
+        """Return sum_{i != j} A_ij h_i h_j."""
+        return float(h @ self._matmul(h.astype(self.dtype, copy=False)))
+
+    def degrees(self) -> Array:
+        """Return d_i = sum_{j != i} w_ij A_ij."""
+        return self.matmul(np.ones(self.n, dtype=self.dtype), weighted=True).astype(np.float64)
+
+    def inverse_sqrt_degrees(self) -> Array:
+        """Return d_i^(-1/2), 0 where d_i = 0."""
+        d = self.degrees()
+        # |x_i|^2 - |x_i|^2 is rounding; its inverse root would be large.
+        d[np.abs(d) <= np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding] = 0.0
+        return inverse_sqrt(d)
+
+    @abstractmethod
+    def products(self, H: Array) -> Any:
+        """Return the source of g_k = sum_{j != k} A_kj h_j, which follows changes of H."""
+
+    @abstractmethod
+    def rows(self, items: Array) -> Any:
+        """Return the rows of the items in CSR form, without the diagonal."""
+
+    @abstractmethod
+    def dense_rows(self, items: Array) -> Array:
+        """Return a copy of the rows of the items in float64, zero on the diagonal."""
+
+    def to_csr(self) -> sparse.csr_array:
+        """Return the similarities that are not zero, without the diagonal."""
+        pieces = (self.dense_rows(np.arange(b.start, b.stop)) for b in self.item_blocks())
+        return sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+
+    def pair_values(self, i: Array, j: Array) -> Array:
+        """Return A_ij of pairs i != j in float64."""
+        values, order = np.empty(len(i)), np.argsort(i, kind="stable")
+        for b in self.item_blocks():
+            first, last = np.searchsorted(i[order], (b.start, b.stop))
+            some = order[first:last]
+            rows = self.dense_rows(np.arange(b.start, b.stop))
+            values[some] = rows[i[some] - b.start, j[some]]
+        return values
+
+    @property
+    def row_entries(self) -> int:
+        """Number of entries in a row of `rows`, on average."""
+        return int(self.n)
+
+    def row_lengths(self, items: Array) -> Array:
+        """Return the number of entries in each row of ``rows(items)``."""
+        return np.full(len(items), self.n)
+
+    def row_weights(self, items: Array) -> Array | None:
+        """Return the weights of the entries of ``rows(items)``, None if all are one."""
+        if self.weights.excess is None:
+            return None
+        return self.weights.dense_rows(items, self.n).ravel()
+
+    def row_work(self, items: Array) -> int:
+        """Return the cost of visiting the rows of the items: their entries, and one each."""
+        return int(self.row_lengths(items).sum()) + len(items)
+
+    @abstractmethod
+    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
+        """Return some columns of the rows of the items; ``own`` are the items among them."""
+
+    def row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
+        """Yield some of the items after another, with their rows."""
+        for b in self.item_blocks(len(items)):
+            yield items[b], self.rows(items[b])
+
+    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
+        """Cut the first ``count`` items (default: all) into blocks of BLOCK_ENTRIES entries."""
+        count = self.n if count is None else count
+        return blocks(count, max(1, BLOCK_ENTRIES // max(1, self.row_entries)))
+
+    @property
+    def block_entries(self) -> int:
+        """Number of entries in a block of rows that are computed when needed."""
+        return int(max(self.n, BLOCK_ENTRIES if self.n > 2048 else self.n**2))
+
+    @abstractmethod
+    def scale(self, s: Array) -> "Similarity":
+        """Return the similarities s_i A_ij s_j."""
+
+    @abstractmethod
+    def subset(self, items: Array) -> "Similarity":
+        """Return the similarities among some of the items."""
+
+    def with_weights(self, weights: PairWeights) -> Self:
+        """Return the same similarities with other weights of pairs."""
+        return replace(self, weights=weights)  # type: ignore[type-var]
+
+    @abstractmethod
+    def group_sums(self, group: Array, count: int) -> Array:
+        """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""
+
+    def summary(self) -> SimilaritySummary:
+        """Compute degrees, signs and density in one pass."""
+        found, weights = self._summary(), self.weights
+        if weights.excess is None:
+            return found
+        absolute = weights.excess.copy()
+        absolute.data *= np.abs(weights.values)  # type: ignore[arg-type]
+        degrees = weights.default * found.degrees + np.asarray(absolute.sum(axis=1)).ravel()
+        return found._replace(degrees=np.maximum(degrees, 0.0))
+
+    @abstractmethod
+    def _summary(self) -> SimilaritySummary: ...
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays that `from_arrays` takes."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return arrays | arrays.pop("weights").to_arrays()
+
+
+def clear_diagonal(rows: Array, items: Array) -> Array:
+    """Set the items' own entries in their rows to zero, in place."""
+    rows[np.arange(len(rows)), items] = 0
+    return rows
+
+
+def csr_of_dense_rows(block: Array, items: Array, columns: Array | None = None) -> Any:
+    """Return freshly computed full rows in CSR form, with the items' own entries set to zero.
+
+    ``columns`` are the columns of A in the block, by default all; then ``items`` are positions
+    among them.
+    """
+    from odsymnmf.kernels.rows import CsrRows
+
+    n_rows, n = block.shape
+    data = np.ascontiguousarray(clear_diagonal(block, items)).ravel()
+    columns = np.arange(n, dtype=np.int32) if columns is None else columns.astype(np.int32)
+    indices = np.tile(columns, n_rows)
+    # Same types as in a sparse matrix, so that kernels are compiled once.
+    indptr = np.arange(n_rows + 1) * n
+    indptr = indptr.astype(np.int32) if len(data) < 2**31 else indptr
+    return CsrRows(np.arange(n_rows), indptr, indices, data)
+
+
+def row_squares(X: Any) -> Array:
+    """Return |x_i|^2 for each row of X."""
+    if sparse.issparse(X):
+        squares = X.data.astype(np.float64) ** 2
+        items = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(items, weights=squares, minlength=X.shape[0])
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def scale_rows(X: Any, s: Array) -> Any:
+    """Return X with row i multiplied by s_i."""
+    if not sparse.issparse(X):
+        return X * s[:, None]
+    data = X.data * np.repeat(s, np.diff(X.indptr))
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+def pair_squares(X: Array) -> float:
+    """Return sum_{i != j} (x_i . x_j)^2 of the rows of X: |X^T X|_F^2 - sum_i |x_i|^4.
+
+    Where that would cancel, |x_i|^4 is left out from the beginning: block by block, pair by pair
+    or through D = sum of x_i x_i^T over the rows before, whichever costs less. (einsum, because
+    BLAS would add up long vectors in as many parts as it has threads.)
+    """
+    n, m = X.shape
+    if m < n:
+        everything, own_squares = np.sum(squared(X) ** 2), np.sum(row_squares(X) ** 2)
+        if 2.0 * own_squares <= everything:
+            return float(everything - own_squares)
+    total, D = 0.0, np.zeros((m, m) if m < n else 0)
+    X = X.astype(np.float64, copy=False)
+    for b in blocks(n, 128):
+        Y = X[b]
+        own = Y @ Y.T
+        np.fill_diagonal(own, 0)
+        if m < n:
+            square = Y.T @ Y
+            total += 2.0 * float(np.einsum("ij,ij->", D, square))
+            D += square
+        else:
+            total += 2.0 * float(np.sum((Y @ X[: b.start].T) ** 2))
+        total += float(np.einsum("ij,ij->", own, own))
+    return total
+
+
+def inverse_sqrt(degrees: Array) -> Array:
+    """Return d^(-1/2) for each degree d, 0 where d = 0."""
+    if degrees.min(initial=0.0) < 0:
+        i = int(np.argmin(degrees))
+        raise ValueError(
+            f"the similarities of item {i} sum to {degrees[i]:.6g}; degrees must be >= 0 for "
+            'normalize="degree". Leave it out, or set negative similarities to zero.'
+        )
+    roots = np.sqrt(degrees)
+    return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)

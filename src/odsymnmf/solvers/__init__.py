@@ -1,0 +1,1 @@
+"""Losses, sweeps and rounds."""

@@ -1,0 +1,426 @@
+"""What the losses l1 f_1(H) + l2 f_2(H) of a dense H have in common.
+
+A solver is a loss for a similarity A, with a bound on the entries of H, and H with the sums over H
+that sweeps keep up to date. Runs, rounds, restarts and initializations use the methods of
+`PairwiseLoss`; a new loss implements `refresh`, `_update_rows` and `solve_rows`.
+"""
+
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from odsymnmf import kernels
+from odsymnmf.kernels.rounding import CANCELLED
+from odsymnmf.similarity import Similarity, Sparse
+from odsymnmf.solvers.objective import (
+    ColumnGain,
+    Scales,
+    clean_columns,
+    column_gain,
+    objective,
+)
+from odsymnmf.solvers.rounds import (
+    PairCorrection,
+    Round,
+    RowUpdates,
+    SweepResult,
+    Task,
+    cut,
+    pairs_inside,
+    row_tiles,
+    run_length,
+)
+from odsymnmf.utils import Array, blocks, squared
+
+# Rows that are copied to H by one task.
+BLOCK_ROWS = 1024
+
+
+class GramSums:
+    """D = H^T H, the largest its diagonal has been, and the products with A."""
+
+    def __init__(self, A: Similarity, H: Array):
+        self.D = squared(H)
+        self.peak = np.zeros(H.shape[1])
+        self.products = A.products(H)
+
+    def column_changed(self, H: Array, j: int, items: Array) -> None:
+        h = H[items, j].astype(np.float64)
+        self.D[j] = self.D[:, j] = h @ H[items]
+        self.peak[j] = 0.0
+        self.products.column_changed(H, j, items)
+
+    def save(self, items: Array) -> Any:
+        return self.D.copy(), self.peak.copy(), self.products.save(items)
+
+    def restore(self, saved: Any) -> None:
+        self.D, self.peak, products = saved
+        self.products.restore(products)
+
+    def begin_round(self) -> None:
+        np.maximum(self.peak, self.D.diagonal(), out=self.peak)
+
+    def add(self, change: Array, H: Array) -> None:
+        """Add the change of a round that H now contains; recompute what has cancelled."""
+        self.D += change
+        for l in np.flatnonzero(self.D.diagonal() < CANCELLED * self.peak):
+            self.D[l] = self.D[:, l] = np.einsum("i,ij->j", H[:, l], H, dtype=np.float64)
+            self.peak[l] = self.D[l, l]
+
+    def state(self) -> dict[str, Array]:
+        return {"D": self.D, "gram_peak": self.peak, **self.products.state()}
+
+
+class ColumnSums:
+    """W_l = sum_i H_il, the largest it has been, and which items have any entry."""
+
+    def __init__(self, H: Array):
+        self.W = H.sum(axis=0, dtype=np.float64)
+        self.peak = np.zeros(H.shape[1])
+        # H.any(axis=1), in a fifth of the time.
+        self.nonzero = H @ np.ones(H.shape[1], dtype=H.dtype) > 0
+
+    def column_changed(self, H: Array, j: int, items: Array) -> None:
+        self.W[j] = H[items, j].sum(dtype=np.float64)
+        self.nonzero[items] = True
+        self.peak[j] = 0.0
+
+    def save(self, items: Array) -> Any:
+        return self.W.copy(), self.peak.copy()
+
+    def restore(self, saved: Any) -> None:
+        self.W, self.peak = saved
+
+    def begin_round(self) -> None:
+        np.maximum(self.peak, self.W, out=self.peak)
+
+    def add(self, change: Array, H: Array) -> None:
+        """Add the change of a round that H now contains; recompute what has cancelled."""
+        self.W += change
+        for l in np.flatnonzero(CANCELLED * self.peak > self.W):
+            self.W[l] = self.peak[l] = H[:, l].sum(dtype=np.float64)
+
+    def state(self) -> dict[str, Array]:
+        return {"W": self.W, "column_peak": self.peak, "nonzero": self.nonzero}
+
+
+class PairwiseLoss:
+    """What the losses l1 f_1(H) + l2 f_2(H) have in common."""
+
+    name: ClassVar[str]
+    # Default maximum number of rounds of column restarts.
+    restarts: ClassVar[int]
+    # Sweeps after which the sums over H are recomputed.
+    refresh_every: ClassVar[int]
+    # Whether the violation is compared with that of the first sweep.
+    relative_tol: ClassVar[bool]
+    # f is homogeneous in A of this degree; 0 where it is relative to f(0).
+    degree: ClassVar[int]
+    # Whether single rows of A are needed, rather than products with A.
+    needs_rows: ClassVar[bool]
+    # Whether "auto" means normalized similarities, a bound on H and the spectral initialization.
+    auto_normalize: ClassVar[bool]
+    # Whether there is a solver for sparse H.
+    supports_sparse_h: ClassVar[bool]
+    # What the fraction explained is a fraction of.
+    explained_name: ClassVar[str]
+    scales: Scales
+    l1_ratio: float
+    # f_2 is that of symNMF, with the diagonal of A, where this is an array.
+    diagonal: Array | None = None
+
+    def __init__(self, A: Similarity, upper: float = np.inf):
+        self.A, self.upper = A, upper
+        self.gram: GramSums | None = None
+        self.columns: ColumnSums | None = None
+        self._H: Any = None
+        self._new = np.empty((0, 0))
+        self._since_refresh = 0
+
+    @property
+    def H(self) -> Array:
+        """The memberships, changed in place by sweeps. Setting them discards the sums over H."""
+        return self._H
+
+    @H.setter
+    def H(self, H: Array) -> None:
+        self._H, self.gram, self.columns, self._since_refresh = H, None, None, 0
+
+    @property
+    def n(self) -> int:
+        return int(self.A.n)
+
+    @property
+    def r(self) -> int:
+        return int(self._H.shape[1])
+
+    def copy_for(self, A: Any) -> "PairwiseLoss":
+        """Return the loss that sweeps lower, for a part of the similarities."""
+        return type(self)(A, self.upper)
+
+    # Objective
+
+    def objective(self, H: Array | None = None) -> float:
+        """Return f(H), by default of the current memberships."""
+        return objective(self.A, self._H if H is None else H, self.scales)
+
+    def objective_at_zero(self) -> float:
+        """Return f(0)."""
+        return self.objective(np.zeros((self.n, 1), dtype=self.A.dtype))
+
+    def penalty(self, H: Array) -> float:
+        """Return zero: a dense H has no penalty."""
+        return 0.0
+
+    def loss_terms(self, H: Array | None) -> dict[str, float] | None:
+        """Return the terms of a loss of several terms, None for others."""
+        return None
+
+    def total(self, decreases: Array) -> float:
+        """Return the decrease of f, given those of f_1 and f_2."""
+        return float(np.dot(self.scales, decreases))
+
+    def clean_columns(self, H: Array) -> None:
+        """Clear columns with one entry, balance those with two: neither changes f."""
+        clean_columns(H)
+
+    # Sums over H
+
+    @property
+    def _sums(self) -> list[Any]:
+        return [sums for sums in (self.gram, self.columns) if sums is not None]
+
+    def refresh(self) -> None:
+        """Recompute the sums over H."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays besides H that the next sweep depends on, by name."""
+        arrays: dict[str, Array] = {}
+        for sums in self._sums:
+            arrays |= sums.state()
+        return arrays and arrays | {"since_refresh": np.array(self._since_refresh)}
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Continue from the arrays that `state` returned for this H."""
+        if not arrays:
+            return
+        if not self._sums:
+            self.refresh()
+        for name, array in self.state().items():
+            array[...] = arrays[name]
+        self._since_refresh = int(arrays["since_refresh"])
+
+    # Sweeps
+
+    def sweep(self, items: Array | None = None, empty: float = 0.0) -> SweepResult:
+        """Set the rows of the items (default: all) to their optimum in turn.
+
+        An entry whose column is zero elsewhere does not change f; it becomes ``empty``.
+        """
+        items = self.begin_sweep(items)
+        return self.end_sweep(items, *self._update_rows(items, empty))
+
+    def begin_sweep(self, items: Array | None = None) -> Array:
+        """Prepare a sweep; before one of all items, refresh the sums if it is time."""
+        if items is not None:
+            return items
+        if self._since_refresh % self.refresh_every == 0:
+            self.clean_columns(self._H)
+            self.refresh()
+        self._since_refresh += 1
+        return np.arange(self.n)
+
+    def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
+        """Return the result of a sweep; the violation is relative to the largest entry."""
+        rows = self._H if len(items) == self.n else self._H[items]
+        decrease = self.total(decreases)
+        top = float(rows.max(initial=0.0))
+        relative = violation / top if top > 0 else float(violation > 0)
+        return SweepResult(decrease, relative, decrease)
+
+    def combine_violations(self, violations: list[float]) -> float:
+        """Return the violation of a sweep, given those of its parts."""
+        return max(violations)
+
+    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
+        """Update the rows in turn; return the decreases of f_1 and f_2, and the violation."""
+        raise NotImplementedError
+
+    # Rounds
+
+    @property
+    def run_length(self) -> int:
+        return run_length(self.n)
+
+    def pieces(self, items: Array) -> list[slice]:
+        """Cut the items of a round into pieces of work."""
+        return cut(items, self.tiles)
+
+    @cached_property
+    def tiles(self) -> list[slice]:
+        """Ranges of items; those of a round in one range are a piece of work."""
+        return row_tiles(self.n, self.r, self.A.row_entries)
+
+    def begin_round(self) -> None:
+        """Record the largest sums so far."""
+        for sums in self._sums:
+            sums.begin_round()
+
+    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
+        """Solve the rows against H as it is; ``place`` are their positions in the round."""
+        raise NotImplementedError
+
+    def _new_rows(self, place: slice) -> tuple[Array, Array]:
+        """Return workspace for the new rows of a piece, and for which of them move."""
+        return self._buffer[place], np.empty(place.stop - place.start, dtype=np.bool_)
+
+    @property
+    def _buffer(self) -> Array:
+        # Allocated once: new memory for each round would cost a tenth of the sweep.
+        if self._new.shape[1:] != (self.r,):
+            rows = -(-self.n // 16) + 16 * self.run_length
+            self._new = np.empty((rows, self.r), self._H.dtype)
+        return self._new
+
+    def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
+        """Join the updates of the pieces, with pairs of items in different pieces counted."""
+        w0, decreases, change, start = self.A.weights.default, np.zeros(2), None, 0
+        for part in parts:
+            stop = start + len(part.moved)
+            rows = self._buffer[start:stop]
+            if not np.may_share_memory(rows, part.rows):  # solved by another process
+                rows[:] = self._H[items[start:stop]]
+                rows[part.moved] = part.rows
+            start = stop
+            decreases += part.decreases
+            if change is None:
+                change = [None if c is None else c.copy() for c in part.change]
+                continue
+            for power, (total, more) in enumerate(zip(change, part.change, strict=True)):
+                if total is not None:
+                    # No BLAS: its threads would add up long vectors in parts.
+                    decreases[power] -= w0 * 2.0 * float(np.sum(total * more))
+                    total += more
+        moved = np.concatenate([part.moved for part in parts])
+        violation = self.combine_violations([part.violation for part in parts])
+        return RowUpdates(self._buffer[:start], moved, decreases, violation, change)
+
+    def pair_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
+        """Return tasks for what stored pairs and exceptions inside a round add to f_1 and f_2."""
+        powers = [power for power in (1, 2) if self.scales[power - 1] > 0]
+        tasks = [] if self.A.weights.default == 0 else self._stored_corrections(round, updates)
+        if self.A.weights.exceptions is not None:
+            tasks = [
+                *tasks,
+                *(partial(self._exceptions, round, p, updates, powers) for p in round.pieces),
+            ]
+        return tasks
+
+    def _stored_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
+        return [partial(self._stored, round, piece, updates) for piece in round.pieces]
+
+    def _stored(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
+        """Return what stored pairs of a piece add, row by row."""
+        increases, inside = np.zeros(2), kernels.rounds
+        if not updates.moved[piece].any():
+            return PairCorrection(increases)
+        items = round.items[piece]
+        args = round.position, self._H, updates.rows, updates.moved
+        rows = self._rows_inside(round, piece)
+        if self.scales.l1 > 0:
+            increases[0] = inside.listed_correction(items, rows, None, *args, 1)
+        if self.scales.l2 > 0:
+            increases[1] = -2.0 * inside.stored_products(items, rows, *args)
+        return PairCorrection(self.A.weights.default * increases)
+
+    def _rows_inside(self, round: Round, piece: slice) -> Any:
+        """Return the rows of a piece, with at least their pairs i > k inside the round."""
+        items = round.items[piece]
+        if isinstance(self.A, Sparse):
+            return kernels.rows.CsrRows(items, *self._pairs_inside)
+        return self.A.rows_among(items, round.items, np.arange(piece.start, piece.stop))
+
+    @cached_property
+    def _pairs_inside(self) -> Any:
+        A: Any = self.A
+        stored = kernels.sources.Neighbours(A.A.indptr, A.A.indices, A.A.data)
+        return pairs_inside(stored, self.run_length)
+
+    def _exceptions(
+        self, round: Round, piece: slice, updates: RowUpdates, powers: list[int]
+    ) -> PairCorrection:
+        listed, items, increases = self.A.weights.exceptions, round.items[piece], np.zeros(2)
+        rows = kernels.rows.CsrRows(items, listed.indptr, listed.indices, listed.a)
+        args = round.position, self._H, updates.rows, updates.moved
+        for power in powers:
+            increases[power - 1] = kernels.rounds.listed_correction(
+                items, rows, listed.v, *args, power
+            )
+        return PairCorrection(increases)
+
+    def correction_owners(self, owners: Array, n_tasks: int) -> Array:
+        """Return the rank of the process for each task of `pair_corrections`."""
+        task_owners = (
+            None if self.gram is None else getattr(self.gram.products, "task_owners", None)
+        )
+        return np.resize(owners, n_tasks) if task_owners is None else task_owners
+
+    def apply_tasks(
+        self, round: Round, updates: RowUpdates, corrections: list[PairCorrection]
+    ) -> list[Task]:
+        """Return tasks that copy the new rows to H, and update the products with A."""
+        tasks: list[Task] = [
+            partial(self._put_rows, round.items[b], updates.rows[b], updates.moved[b])
+            for b in blocks(len(round.items), BLOCK_ROWS)
+        ]
+        if self.gram is not None:
+            found = [c.products for c in corrections if c.products is not None]
+            tasks += self.gram.products.apply_tasks(found)
+        return tasks
+
+    def _put_rows(self, items: Array, rows: Array, moved: Array) -> None:
+        kernels.rounds.put(items, rows, moved, self._H)
+        if self.columns is not None:
+            self.columns.nonzero[items] |= moved
+
+    def apply_change(self, updates: RowUpdates) -> None:
+        """Add the change of the sums over H, after the new rows."""
+        W, D = updates.change
+        if self.columns is not None:
+            self.columns.add(W, self._H)
+        if self.gram is not None:
+            self.gram.add(D, self._H)
+
+    # Restarts and initializations
+
+    def column_sums(self) -> Array:
+        """Return sum_i H_il for each column l."""
+        if self.columns is not None:
+            return self.columns.W.copy()
+        return self._H.sum(axis=0, dtype=np.float64)
+
+    def column_gain(self, j: int, items: Array) -> ColumnGain:
+        """Return by how much f would increase without column j, nonzero on the items at most."""
+        return column_gain(self.A, self._H, j, items, self.scales)
+
+    def column_changed(self, j: int, items: Array) -> None:
+        """Update the sums over H for a new column j, nonzero on the items at most."""
+        for sums in self._sums:
+            sums.column_changed(self._H, j, items)
+
+    def save(self, items: Array) -> Any:
+        """Return the sums over H that changes of the items' rows can change."""
+        return [sums.save(items) for sums in self._sums]
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        for sums, part in zip(self._sums, saved, strict=True):
+            sums.restore(part)
+
+    def set_greedy_entries(self, items: Array, H: Array, column: Any) -> None:
+        """Set the entries of the items in a column under construction, each in turn."""
+        greedy = kernels.greedy
+        place = greedy.place_l1 if self.l1_ratio >= 0.5 else greedy.place_l2
+        place(items, self.A.rows(items), H, column, self.upper)

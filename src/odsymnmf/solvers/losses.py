@@ -1,0 +1,420 @@
+"""The losses for a dense H: what sweeps of rows, rounds, restarts and initializations ask of them.
+
+    f(H) = l1 f_1(H) + l2 f_2(H),   f_p(H) = sum over i != j of w_ij |A_ij - h_i . h_j|^p.
+
+The two numbers are the `scales` of a loss. A new loss is a class here and a line in `LOSSES`;
+`odsymnmf.solvers.base.PairwiseLoss` has what the losses have in common.
+"""
+
+from functools import cached_property, partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from odsymnmf import kernels
+from odsymnmf.similarity import Similarity, Sparse
+from odsymnmf.solvers.base import ColumnSums, GramSums, PairwiseLoss
+from odsymnmf.solvers.objective import (
+    ColumnGain,
+    Scales,
+    objective,
+    zero_objective,
+)
+from odsymnmf.solvers.rounds import (
+    PairCorrection,
+    Round,
+    RowUpdates,
+    SweepResult,
+    Task,
+    tiles,
+)
+from odsymnmf.utils import Array
+
+# The output of `l2_rows` for new items.
+UNUSED = np.empty(0, dtype=np.bool_)
+# robust: the power of both losses by which their shares of the mix move towards the larger.
+STEP = 2.0
+# robust: sweeps undone in a row after which the run has converged.
+PATIENCE = 8
+
+
+class L2(PairwiseLoss):
+    """sum_{i != j} w_ij (A_ij - h_i . h_j)^2."""
+
+    name = "l2"
+    restarts, refresh_every, degree = 0, 10, 2
+    relative_tol, needs_rows, auto_normalize, supports_sparse_h = True, False, True, True
+    explained_name = "squared similarities"
+    scales, l1_ratio = Scales(0.0, 1.0), 0.0
+
+    def refresh(self) -> None:
+        """Recompute D = H^T H and the products with A."""
+        self.gram, self._since_refresh = GramSums(self.A, self._H), 0
+
+    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
+        assert self.gram is not None
+        l2, H, r, bounds = kernels.l2, self._H, self.r, kernels.rows.Bounds(self.upper, empty)
+        gram, work = l2.GramState(self.gram.D, self.gram.peak), l2.workspace(r)
+        uneven, decrease, violation = self.A.weights.for_kernel(items, r), 0.0, 0.0
+        for some, source in self.gram.products.blocks(items, H):
+            found = l2.l2_rows(
+                some, source, uneven, self.diagonal, H, H, gram, work, bounds, 1, True, H, UNUSED
+            )
+            decrease += found[0]
+            violation += found[1]
+        return np.array([0.0, self.A.weights.uniform * decrease]), violation
+
+    def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
+        """Return the result of a sweep; the violation is 0 if it is rounding."""
+        assert self.gram is not None
+        rows = self._H if len(items) == self.n else self._H[items]
+        # The sum of H D, which A H balances, times the machine epsilon.
+        total = np.ones(len(rows), dtype=rows.dtype) @ rows @ self.gram.D.sum(axis=1)
+        rounding = 16.0 * float(np.finfo(rows.dtype).eps * total)
+        decrease = self.total(decreases)
+        return SweepResult(decrease, 0.0 if violation <= rounding else violation, decrease)
+
+    def combine_violations(self, violations: list[float]) -> float:
+        """Return the sum."""
+        return float(sum(violations))
+
+    @cached_property
+    def tiles(self) -> list[slice]:
+        """Ranges of items; those of a round in one range are a piece of work."""
+        assert self.gram is not None
+        return tiles(self.n, self.r, self.gram.products.entries)
+
+    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
+        """Solve the rows against H as it is; ``place`` are their positions in the round."""
+        assert self.gram is not None
+        l2, weights, H, r = kernels.l2, self.A.weights, self._H, self.r
+        New, moved = self._new_rows(place)
+        gram, change = l2.GramState(self.gram.D.copy(), self.gram.peak.copy()), np.zeros((r, r))
+        source, work = self.gram.products.source(items, H), l2.workspace(r)
+        bounds = kernels.rows.Bounds(self.upper, 0.0)
+        decrease, violation = l2.l2_rows(
+            items, source, weights.for_kernel(items, r), self.diagonal, H, H, gram, work, bounds, 1,
+            False, New, UNUSED,
+        )  # fmt: skip
+        between = kernels.rounds.gram_change(items, H, New, moved, decrease, change, work)
+        decrease = weights.uniform * decrease - weights.default * between
+        return RowUpdates(New, moved, np.array([0.0, decrease]), violation, (None, change))
+
+    def _stored_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
+        """Return tasks for -2 A_ij d_i . d_j, summed over the pairs of the round."""
+        assert self.gram is not None
+        if isinstance(self.A, Sparse):
+            return super()._stored_corrections(round, updates)
+        steps = np.subtract(updates.rows, self._H[round.items], dtype=np.float64)
+        products: Any = self.gram.products
+        tasks = products.corrections(round, steps)
+        return [partial(self._product_correction, task) for task in tasks]
+
+    def _product_correction(self, task: Task) -> PairCorrection:
+        value, products = task()
+        return PairCorrection(np.array([0.0, -2.0 * self.A.weights.default * value]), products)
+
+
+class L1(PairwiseLoss):
+    """sum_{i != j} w_ij |A_ij - h_i . h_j|: each entry is a weighted median over the neighbors."""
+
+    name = "l1"
+    restarts, refresh_every, degree = 10, 1, 1
+    relative_tol, needs_rows, auto_normalize, supports_sparse_h = False, True, False, True
+    explained_name = "absolute similarities"
+    scales, l1_ratio = Scales(1.0, 0.0), 1.0
+
+    def refresh(self) -> None:
+        """Recompute the column sums of H."""
+        self.columns, self._since_refresh = ColumnSums(self._H), 0
+
+    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
+        assert self.columns is not None
+        l1, H, r, bounds = kernels.l1, self._H, self.r, kernels.rows.Bounds(self.upper, empty)
+        sums, uneven = self.columns, self.A.weights.for_kernel(items, 0)
+        state = l1.ColumnState(sums.W, sums.peak, sums.nonzero)
+        decrease = furthest = 0.0
+        for some, rows in self.A.row_blocks(items):
+            stored = self.A.row_weights(some)
+            work = l1.workspace(rows, stored is not None, r)
+            found = l1.l1_rows(
+                some, rows, stored, uneven, H, H, state, work, bounds, 1, True, H, UNUSED, sums.W
+            )
+            decrease += found[0]
+            furthest = max(furthest, found[1])
+        return np.array([self.A.weights.uniform * decrease, 0.0]), furthest
+
+    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
+        """Solve the rows against H as it is; ``place`` are their positions in the round."""
+        assert self.columns is not None
+        l1, weights, H, r, sums = kernels.l1, self.A.weights, self._H, self.r, self.columns
+        New, moved = self._new_rows(place)
+        rows, stored, change = self.A.rows(items), self.A.row_weights(items), np.zeros(r)
+        state = l1.ColumnState(sums.W.copy(), sums.peak.copy(), sums.nonzero)
+        work = l1.workspace(rows, stored is not None, r)
+        bounds = kernels.rows.Bounds(self.upper, 0.0)
+        uneven = weights.for_kernel(items, 0)
+        decrease, furthest, between = l1.l1_rows(
+            items, rows, stored, uneven, H, H, state, work, bounds, 1, False, New,
+            moved, change,
+        )  # fmt: skip
+        decrease = weights.uniform * decrease - weights.default * between
+        return RowUpdates(New, moved, np.array([decrease, 0.0]), furthest, (change, None))
+
+
+class Mixed(PairwiseLoss):
+    """l1_ratio f_1(H) / f_1(0) + (1 - l1_ratio) f_2(H) / f_2(0)."""
+
+    name = "mixed"
+    restarts, refresh_every, degree = 10, 10, 0
+    relative_tol, needs_rows, auto_normalize, supports_sparse_h = False, True, False, False
+    explained_name = "similarities, absolute and squared"
+
+    def __init__(
+        self,
+        A: Similarity,
+        upper: float = np.inf,
+        l1_ratio: float = 0.5,
+        zero: Scales | None = None,
+    ):
+        super().__init__(A, upper)
+        self.l1_ratio = l1_ratio
+        self.zero = zero or Scales(*(zero_objective(A, power) or 1.0 for power in (1, 2)))
+
+    @property
+    def scales(self) -> Scales:  # type: ignore[override]
+        """The scales of f_1 and f_2."""
+        return Scales(self.l1_ratio / self.zero.l1, (1.0 - self.l1_ratio) / self.zero.l2)
+
+    def copy_for(self, A: Any) -> "Mixed":
+        """Return the mix, relative to the whole problem, for a part of the similarities."""
+        return Mixed(A, self.upper, self.l1_ratio, self.zero)
+
+    def refresh(self) -> None:
+        """Recompute the sums over H of both losses."""
+        self.gram, self.columns = GramSums(self.A, self._H), ColumnSums(self._H)
+        self._since_refresh = 0
+
+    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
+        mixed, H, r, bounds = kernels.mixed, self._H, self.r, kernels.rows.Bounds(self.upper, empty)
+        uneven, decreases, furthest = self.A.weights.for_kernel(items, r), np.zeros(2), 0.0
+        state, row = self._kernel_state(copy=False), kernels.l2.workspace(r)
+        for some, rows in self.A.row_blocks(items):
+            stored = self.A.row_weights(some)
+            work = mixed.Workspace(kernels.l1.workspace(rows, stored is not None, r), row)
+            *found, largest, _ = mixed.mixed_rows(
+                some, rows, stored, uneven, H, H, state, work, tuple(self.scales), bounds, 1, True,
+                H, UNUSED, state.l1.W,
+            )  # fmt: skip
+            decreases += found
+            furthest = max(furthest, largest)
+        return self.A.weights.uniform * decreases, furthest
+
+    def _kernel_state(self, copy: bool) -> Any:
+        assert self.gram is not None
+        assert self.columns is not None
+        arrays = [self.columns.W, self.columns.peak, self.gram.D, self.gram.peak]
+        W, peak, D, gram_peak = [array.copy() for array in arrays] if copy else arrays
+        columns = kernels.l1.ColumnState(W, peak, self.columns.nonzero)
+        return kernels.mixed.State(columns, kernels.l2.GramState(D, gram_peak))
+
+    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
+        """Solve the rows against H as it is; ``place`` are their positions in the round."""
+        mixed, weights, H, r = kernels.mixed, self.A.weights, self._H, self.r
+        New, moved = self._new_rows(place)
+        rows, stored = self.A.rows(items), self.A.row_weights(items)
+        change_W, change_D = np.zeros(r), np.zeros((r, r))
+        around = kernels.l1.workspace(rows, stored is not None, r)
+        work = mixed.Workspace(around, kernels.l2.workspace(r))
+        *decreases, furthest, between_1 = mixed.mixed_rows(
+            items, rows, stored, weights.for_kernel(items, r), H, H, self._kernel_state(copy=True),
+            work, tuple(self.scales), kernels.rows.Bounds(self.upper, 0.0), 1, False, New, moved,
+            change_W,
+        )  # fmt: skip
+        between_2 = kernels.rounds.gram_change(
+            items, H, New, moved, decreases[1], change_D, work.l2
+        )
+        between = np.array([between_1, between_2])
+        total = weights.uniform * np.array(decreases) - weights.default * between
+        return RowUpdates(New, moved, total, furthest, (change_W, change_D))
+
+    def both(self, H: Array) -> tuple[float, float]:
+        """Return f_1(H) / f_1(0) and f_2(H) / f_2(0)."""
+        absolute = objective(self.A, H, Scales(1.0 / self.zero.l1, 0.0))
+        return absolute, objective(self.A, H, Scales(0.0, 1.0 / self.zero.l2))
+
+    def loss_terms(self, H: Array | None) -> dict[str, float]:
+        """Return ``l1_ratio`` and both losses relative to f(0); without H, these are NaN."""
+        absolute, squares = (np.nan, np.nan) if H is None else self.both(H)
+        return {"l1_ratio": self.l1_ratio, "l1": absolute, "l2": squares}
+
+
+class Robust(Mixed):
+    """max(f_1(H) / f_1(0), f_2(H) / f_2(0)); ``l1_ratio`` is the mix that sweeps lower.
+
+    After Gillis, Hien, Leplat and Tan, "Distributionally robust and multi-objective nonnegative
+    matrix factorization" (2019). After a sweep, the mix moves towards the larger loss. A sweep that
+    would increase the larger one is undone, and only the mix moves.
+    """
+
+    name = "robust"
+    restarts = 0
+    explained_name = "similarities, absolute or squared, whichever is less"
+
+    def __init__(self, A: Similarity, upper: float = np.inf):
+        super().__init__(A, upper, 0.5)
+        # Share of l1, both relative losses, sweeps undone in a row.
+        self._course: Array | None = None
+        self._before: Any = None
+
+    def objective(self, H: Array | None = None) -> float:
+        """Return the larger of the two."""
+        return max(self.both(self._H if H is None else H))
+
+    def column_gain(self, j: int, items: Array) -> ColumnGain:
+        """Return -f(H), up to a constant: the larger loss is not a sum over columns."""
+        value = self.objective()
+        return ColumnGain(-value, value)
+
+    def refresh(self) -> None:
+        """Recompute the sums over H, and both losses."""
+        super().refresh()
+        self._course = np.array([self.l1_ratio, *self.both(self._H), 0.0])
+
+    def column_changed(self, j: int, items: Array) -> None:
+        """Update the sums over H for a new column j, and both losses."""
+        super().column_changed(j, items)
+        assert self._course is not None
+        self._course[1:3] = self.both(self._H)
+
+    def save(self, items: Array) -> Any:
+        """Return the sums over H that changes of the items' rows can change, and the mix."""
+        assert self._course is not None
+        return super().save(items), self._course.copy()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        super().restore(saved[0])
+        self._course = saved[1]
+        self.l1_ratio = float(saved[1][0])
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays besides H that the next sweep depends on, by name."""
+        arrays = super().state()
+        if self._course is not None:
+            arrays["course"] = self._course
+        return arrays
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Continue from the arrays that `state` returned for this H."""
+        super().load(arrays)
+        if arrays:
+            self.l1_ratio = float(arrays["course"][0])
+
+    def begin_sweep(self, items: Array | None = None) -> Array:
+        """Prepare a sweep that may be undone."""
+        items = super().begin_sweep(items)
+        self._before = self._H[items].copy(), self.save(items)
+        assert self._course is not None
+        self.l1_ratio = float(self._course[0])
+        return items
+
+    def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
+        """Undo the sweep if the larger loss has increased; move the mix."""
+        assert self._course is not None
+        violation = super().end_sweep(items, decreases, violation).violation
+        _, absolute, squares, undone = self._course.tolist()
+        first, second = decreases.tolist()
+        new = absolute - first / self.zero.l1, squares - second / self.zero.l2
+        decrease = max(absolute, squares) - max(new)
+        if decrease > 0.0:
+            undone = 0.0
+            # Both shares times a power of their loss, so that the larger loss weighs more.
+            shares = np.array([self.l1_ratio, 1.0 - self.l1_ratio]) * np.power(new, STEP)
+            mix = float(shares[0] / shares.sum()) if shares.sum() > 0 else self.l1_ratio
+        else:
+            self._H[items] = self._before[0]
+            self.restore(self._before[1])
+            new, decrease, undone = (absolute, squares), 0.0, undone + 1.0
+            violation = 1.0 if undone < PATIENCE else 0.0
+            mix = 0.5 * (self.l1_ratio + float(absolute > squares))
+        self.l1_ratio = min(max(mix, 1e-3), 1.0 - 1e-3)
+        self._course, self._before = np.array([self.l1_ratio, *new, undone]), None
+        return SweepResult(decrease, violation, decrease)
+
+
+class SymNMF(L2):
+    """sum_ij (A_ij - h_i . h_j)^2: the paper's baseline. The diagonal always has weight one."""
+
+    name = "symnmf"
+    supports_sparse_h = False
+    diagonal: Array
+
+    def __init__(self, A: Similarity, upper: float = np.inf):
+        super().__init__(A, upper)
+        self.diagonal = np.array(A.diagonal, dtype=np.float64)
+        bad = np.flatnonzero(~np.isfinite(self.diagonal))
+        if bad.size:
+            raise ValueError(
+                f"A[{bad[0]}, {bad[0]}] is {self.diagonal[bad[0]]}, but the diagonal is to be "
+                'fitted. Replace it, or leave the diagonal out with diagonal="ignore".'
+            )
+
+    def objective(self, H: Array | None = None) -> float:
+        """Return f(H), by default of the current memberships."""
+        H = self._H if H is None else H
+        H64 = H.astype(np.float64, copy=False)
+        norms = np.einsum("ij,ij->i", H64, H64)
+        return super().objective(H) + float(np.sum((self.diagonal - norms) ** 2))
+
+    def clean_columns(self, H: Array) -> None:
+        """Do nothing: an entry alone in its column explains a self-similarity."""
+
+    def column_gain(self, j: int, items: Array) -> ColumnGain:
+        """Return by how much f would increase without column j, nonzero on the items at most."""
+        value, size = super().column_gain(j, items)
+        h, others = self._H[items, j].astype(np.float64), self._H[items].astype(np.float64)
+        others[:, j] = 0.0
+        P = self.diagonal[items] - np.einsum("ij,ij->i", others, others)
+        return ColumnGain(value + float(np.sum(h**2 * (2.0 * P - h**2))), size)
+
+
+# (name, diagonal) -> the loss.
+LOSSES: dict[tuple[str, str], Any] = {
+    ("l2", "ignore"): L2,
+    ("l1", "ignore"): L1,
+    ("mixed", "ignore"): Mixed,
+    ("robust", "ignore"): Robust,
+    ("l2", "fit"): SymNMF,
+}
+
+
+def names() -> list[str]:
+    """Return the names of the losses."""
+    return list(dict.fromkeys(name for name, _ in LOSSES))
+
+
+def loss_class(name: Any, diagonal: str = "ignore", l1_ratio: Any = 0.5) -> Any:
+    """Return the class of a loss; a mix at its ends is l2 or l1."""
+    if diagonal not in ("ignore", "fit"):
+        raise ValueError(f'diagonal={diagonal!r} is not known; use "ignore" or "fit".')
+    if name not in names():
+        known = ", ".join(repr(known) for known in names())
+        raise ValueError(f"loss={name!r} is not known; use one of {known}.")
+    if (name, diagonal) not in LOSSES:
+        able = " or ".join(f'loss="{n}"' for n, d in LOSSES if d == diagonal)
+        raise ValueError(f'loss="{name}" cannot fit the diagonal; use diagonal="ignore" or {able}.')
+    if not isinstance(l1_ratio, Real) or not 0 <= float(l1_ratio) <= 1:
+        raise ValueError(f"l1_ratio must be a number from 0 to 1; got {l1_ratio!r}.")
+    found = LOSSES[name, diagonal]
+    ends: dict[float, Any] = {0.0: L2, 1.0: L1}
+    return ends.get(float(l1_ratio), Mixed) if found is Mixed else found
+
+
+def make_solver(
+    name: Any, A: Similarity, upper: float, *, diagonal: str = "ignore", l1_ratio: Any = 0.5
+) -> Any:
+    """Return a solver for a loss, one of `names`; H is set later."""
+    found = loss_class(name, diagonal, l1_ratio)
+    return found(A, upper, float(l1_ratio)) if found is Mixed else found(A, upper)

@@ -1,0 +1,343 @@
+"""The loop of a fit: sweeps and column restarts until convergence, for dense and sparse H."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from odsymnmf.persistence import prefixed, without_prefix
+from odsymnmf.solvers.checkpoint import Checkpoint
+from odsymnmf.solvers.restarts import restart_column, restart_order
+from odsymnmf.utils import Array
+
+Status = Literal["converged", "max_iter", "stopped", "interrupted"]
+
+# Column restarts begin when the relative decrease of a sweep falls below this.
+STALL = 1e-2
+# The restarts of a run cost at most as much as this many sweeps, for each round of restarts.
+MAX_RESTART_WORK = 50
+# Largest relative difference between the objective and the sum of decreases that is rounding.
+DRIFT = 1e-6
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a callback receives after a sweep. H is changed by later sweeps: copy it to keep it.
+
+    ``column`` is the column that a restart has tried, None after a sweep. ``violation`` is the
+    value that the last sweep compared with the tolerance. If H is sparse, it is a CSR array, and
+    callbacks are also called during long sweeps: ``rows`` is then the number of rows done, and H is
+    that of the last complete sweep.
+    """
+
+    n_iter: int
+    objective: float
+    H: Any
+    column: int | None = None
+    violation: float = 1.0
+    rows: int | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether this is the end of a sweep, not a column restart or a part of the rows."""
+        return self.column is None and self.rows is None
+
+
+Callback = Callable[[Sweep], Any]
+
+
+@dataclass
+class State:
+    """State of a run besides H.
+
+    Attributes
+    ----------
+    decreases : list of float
+        Decrease of the objective, with the penalty of a sparse H, in each sweep and accepted
+        restart.
+    restarts : list of int
+        Which of these are restarts, counted from 1.
+    first_violation : float
+        The violation of the first sweep.
+    round : int
+        Number of rounds of restarts so far.
+    queue : list of int or None
+        Columns that are still to be tried in this round; None between rounds.
+    accepted : int
+        Number of restarts accepted before this round.
+    retry_below : ndarray
+        Column j is tried if the objective is below the j-th of these.
+    work_done : int
+        Entries in the rows that restarts have visited.
+    objective : float or None
+        f(H), once it has been needed.
+    checks : list of (int, float)
+        Numbers of decreases after which the objective was recomputed, and its values.
+    """
+
+    decreases: list[float] = field(default_factory=list)
+    restarts: list[int] = field(default_factory=list)
+    first_violation: float = 0.0
+    round: int = 0
+    queue: list[int] | None = None
+    accepted: int = 0
+    retry_below: Array = field(default_factory=lambda: np.empty(0))
+    work_done: int = 0
+    objective: float | None = None
+    converged: bool = False
+    stalled: bool = False
+    checks: list[tuple[int, float]] = field(default_factory=list)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps: derived, so that it agrees with the history after an interrupt."""
+        return len(self.decreases) - len(self.restarts)
+
+
+class Run:
+    """Sweeps of a solver's H; ``sweep`` is the method of the solver, or `Rounds`.
+
+    Parameters
+    ----------
+    solver : object
+        A loss of `odsymnmf.solvers.losses` or `odsymnmf.solvers.sparse_losses`, with its H.
+    sweep : callable, optional
+        Sweeps all rows; by default ``solver.sweep``.
+    max_iter, tol, callback
+        As for `odsymnmf.factorize`.
+    restarts : int
+        Maximum number of rounds of column restarts.
+    checkpoint : Checkpoint, optional
+        Where the run is saved, and from which it resumes; H is then the saved one.
+    min_gain : float
+        The run has converged if a sweep gains at most this fraction of what H explains, f(0) - f.
+    order : ndarray of n items, optional
+        For sparse H: the item of each row.
+    """
+
+    def __init__(
+        self,
+        solver: Any,
+        sweep: Callable[..., Any] | None = None,
+        *,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        restarts: int = 0,
+        callback: Callback | None = None,
+        checkpoint: Checkpoint | None = None,
+        min_gain: float = 0.0,
+        order: Array | None = None,
+    ):
+        self.solver, self.sweep = solver, sweep or solver.sweep
+        self.max_iter, self.tol, self.callback = max_iter, tol, callback
+        self.restarts = restarts if max_iter > 0 else 0
+        self.checkpoint, self.min_gain, self.order = checkpoint, min_gain, order
+        self.places = None if order is None else np.argsort(order)
+        # H after the last sweep or accepted restart, and as callbacks see it.
+        self.H = solver.H.copy()
+        self._shown: Any = None
+        self.state = State(retry_below=np.full(self.H.shape[1], np.inf))
+        self.status: Status = "max_iter"
+        self.history: Array = np.empty(0)
+        self.end = np.nan  # f of the result
+        self.loss_terms: dict[str, float] | None = None
+        self._stopped = False
+        self._violation = 1.0
+
+    def resume(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Continue from what `to_arrays` returned; the solver has the saved H."""
+        self.state = State(**header["state"], retry_below=arrays["retry_below"])
+        self.solver.load(without_prefix("sums", arrays))
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return plain values and arrays from which a run can resume after this step."""
+        H = self.solver.H
+        state = dict(vars(self.state))
+        arrays = {"H": H, "retry_below": state.pop("retry_below")}
+        if self.order is not None:
+            arrays |= {"H": H.csr(), "order": self.order}
+        return {"state": state}, arrays | prefixed("sums", self.solver.state())
+
+    def complete(self) -> Any:
+        """Run to the end and return H. Ctrl-C ends the run and keeps the last complete step.
+
+        A second Ctrl-C, before this is done, is passed on.
+        """
+        checkpoint = self.checkpoint
+        if checkpoint and checkpoint.saved:
+            self.resume(*checkpoint.saved)
+        try:
+            self._save()
+            while not self._stopped and self._step():
+                self._save()
+            if self.state.converged:
+                self.status = "converged"
+            elif self._stopped:
+                self.status = "stopped"
+            self._finish()
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+            self._finish()
+        if checkpoint and self.status != "interrupted":
+            checkpoint.write(self)
+        return self.H
+
+    def _save(self) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.save(self)
+
+    def _finish(self) -> None:
+        if self.state.n_iter > 0:
+            self.solver.clean_columns(self.H)
+        self.set_result(self.H)
+
+    def set_result(self, H: Any) -> None:
+        """Compute f(H), the history that ends with it, and the terms of the loss."""
+        self.H, self.end = H, self.solver.objective(H)
+        self.history = self._history(self.end + self.solver.penalty(H))
+        self.loss_terms = self.solver.loss_terms(H)
+
+    def _history(self, end: float) -> Array:
+        """Return the objective at the start and after every step.
+
+        Decreases are added from the end, so that nothing cancels; where the objective was
+        recomputed and differs, the recomputed value holds.
+        """
+        decreases, checked = self.state.decreases, dict(self.state.checks)
+        values = np.empty(len(decreases) + 1)
+        base, above = end, 0.0
+        for k in range(len(decreases), -1, -1):
+            true = checked.get(k, base + above)
+            if abs(true - base - above) > DRIFT * (true + base + above):
+                base, above = true, 0.0
+            values[k] = base + above
+            above += decreases[k - 1] if k else 0.0
+        return values
+
+    @property
+    def objective(self) -> float:
+        """f(H) without a penalty: computed when first needed, then kept up to date."""
+        if self.state.objective is None:
+            self.state.objective = self.solver.objective(self.H)
+        return self.state.objective
+
+    def _step(self) -> bool:
+        """Make one sweep, or try one column; return False if nothing is left to do."""
+        state = self.state
+        if state.queue is not None:
+            return self._try_column()
+        if state.n_iter < self.max_iter and not (state.converged or state.stalled):
+            self._sweep()
+            return True
+        return self._begin_round()
+
+    def _sweep(self) -> None:
+        state = self.state
+        if self.order is None or self.callback is None:
+            result = self.sweep()
+        else:
+            result = self.sweep(self._rows_done)
+        self._shown = None
+        if isinstance(self.H, np.ndarray):
+            self.H[:] = self.solver.H
+        else:
+            self.H = self.solver.H.copy()
+        self._record(result.decrease, result.loss_decrease)
+        violation = result.violation
+        if self.solver.relative_tol:
+            state.first_violation = state.first_violation or violation
+            violation /= state.first_violation or 1.0
+        state.converged = violation <= self.tol
+        if self.min_gain > 0:
+            gain = self.min_gain * (self._objective_at_zero - self.objective)
+            state.converged = state.converged or result.decrease <= gain
+        self._violation = float(violation)
+        self._report()
+        if state.round < self.restarts:
+            state.stalled = result.decrease <= STALL * self.objective
+
+    @cached_property
+    def _objective_at_zero(self) -> float:
+        return float(self.solver.objective_at_zero())
+
+    def _begin_round(self) -> bool:
+        """Queue the columns for a round of restarts; return False if none is left."""
+        state = self.state
+        if state.round >= self.restarts or self.solver.A.max_value <= 0:
+            return False
+        self.solver.refresh()
+        # Recomputed, so that the history does not depend on the decreases of restarts.
+        state.objective = self.solver.objective(self.H)
+        state.checks.append((len(state.decreases), state.objective))
+        state.round += 1
+        state.queue, state.accepted = restart_order(self.H), len(state.restarts)
+        return True
+
+    def _try_column(self) -> bool:
+        """Try the next column of the round.
+
+        A column whose restart would have increased the objective is tried again when the objective
+        has decreased by this amount: until then, too little has changed around it.
+        """
+        state = self.state
+        assert state.queue is not None
+        spent = state.work_done >= self._max_work
+        if spent or not state.queue:
+            state.queue, state.stalled = None, False
+            if spent or len(state.restarts) == state.accepted:
+                state.round = self.restarts  # no further round
+            return True
+        j = state.queue.pop(0)
+        if self.objective < state.retry_below[j]:
+            attempt = restart_column(self.solver, j, self._degrees, self.objective)
+            state.work_done += attempt.work
+            if attempt.decrease > 0:
+                self.H[attempt.items] = self.solver.H[attempt.items]
+                self._record(attempt.decrease, attempt.decrease)
+                state.restarts.append(len(state.decreases))
+                state.converged = False
+                state.retry_below[j] = np.inf
+            else:
+                state.retry_below[j] = self.objective + attempt.decrease
+            self._report(j)
+        return True
+
+    @cached_property
+    def _max_work(self) -> int:
+        A = self.solver.A
+        return int(self.restarts * MAX_RESTART_WORK * A.row_work(np.arange(A.n)))
+
+    @cached_property
+    def _degrees(self) -> Array:
+        degrees: Array = self.solver.A.degrees()
+        return degrees
+
+    def _record(self, decrease: float, loss_decrease: float) -> None:
+        self.state.decreases.append(decrease)
+        if self.state.objective is not None:
+            self.state.objective = max(0.0, self.state.objective - loss_decrease)
+
+    def in_given_order(self, H: Any) -> Any:
+        """Return a sparse H as a CSR array whose rows are in the order of the items."""
+        return H.csr()[self.places]
+
+    def _rows_done(self, rows: int) -> None:
+        """Call the callback during a sweep over many rows."""
+        if rows < len(self.order):  # type: ignore[arg-type]
+            self._report(rows=rows)
+
+    def _report(self, column: int | None = None, rows: int | None = None) -> None:
+        """Call the callback; if it returns True, the run ends after this step."""
+        if self.callback is None:
+            return
+        if self.order is None:
+            H = self.solver.H.view()
+            H.flags.writeable = False
+        else:
+            if self._shown is None:
+                self._shown = self.in_given_order(self.H)
+            H = self._shown
+        sweep = Sweep(self.state.n_iter, self.objective, H, column, self._violation, rows)
+        self._stopped = bool(self.callback(sweep)) or self._stopped

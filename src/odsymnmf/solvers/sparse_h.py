@@ -1,0 +1,300 @@
+"""H stored by its nonzeros, as a log of rows, and D = H^T H as a table of pairs of columns.
+
+A sweep appends new rows to the log, and a table has the current position of each row; outdated rows
+remain until `SparseH.compact`. So rows can grow and shrink, and nothing moves while it is read.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from odsymnmf.kernels import sparse_arrays, sparse_rows
+from odsymnmf.kernels.sparse_arrays import EMPTY, SHORT, Links, Log, Pairs
+from odsymnmf.membership_view import as_view
+from odsymnmf.utils import Array, as_csr
+
+# Up to this many columns, D is stored in full, 16 bytes a pair.
+FULL_SIDE = 512
+
+
+def links(A: Any) -> Links:
+    """Return the arrays of a symmetric CSR array, with sorted indices and no diagonal."""
+    A = sparse.csr_array(A)
+    rows = np.repeat(np.arange(A.shape[0], dtype=A.indices.dtype), np.diff(A.indptr))
+    if (rows == A.indices).any():
+        off = rows != A.indices
+        counts = np.bincount(rows[off], minlength=A.shape[0])
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        A = sparse.csr_array((A.data[off], A.indices[off], indptr), shape=A.shape)
+    del rows
+    if not A.has_sorted_indices:
+        A = A.sorted_indices()
+    data = A.data if A.data.dtype in (np.float64, np.float32) else A.data.astype(np.float64)
+    return Links(A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), data)
+
+
+def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Log:
+    """Return a log of n empty rows with room for this many entries."""
+    # Columns next to values: one memory access for both.
+    record = np.dtype([("column", np.int32), ("value", dtype)], align=True)
+    entries = np.zeros(room + SHORT, dtype=record)
+    return Log(
+        span=np.zeros((n, 2), dtype=np.int64),
+        column=entries["column"],
+        value=entries["value"],
+        owner=np.empty(room, dtype=np.int32),
+        link=np.empty(room, dtype=np.int64),
+        head=np.full(r, -1, dtype=np.int64),
+        top=np.zeros(1, dtype=np.int64),
+    )
+
+
+def with_log_room(rows: Log, entries: int, dtype: Any) -> Log:
+    """Return a log with room for this many more entries."""
+    room, top = len(rows.owner), int(rows.top[0])
+    if top + entries <= room:
+        return rows
+    new = empty_log(0, 0, top + entries + room // 2, dtype)
+    for before, after in zip(rows[1:5], new[1:5], strict=True):
+        after[:top] = before[:top]
+    return new._replace(span=rows.span, head=rows.head, top=rows.top)
+
+
+class SparseH:
+    """H >= 0 (n x r), stored by rows; columns can be cleaned, merged and dropped.
+
+    Parameters
+    ----------
+    H : scipy sparse array or matrix of shape (n, r), or array-like
+        The initial memberships.
+    dtype : dtype
+        float64 or float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odsymnmf.solvers.sparse_h import SparseH
+    >>> H = SparseH([[1.0, 0.0, 0.5], [4.0, 0.0, 0.0]])
+    >>> H.nnz, H.clean_columns(), H.csr().toarray().tolist()
+    (3, 1, [[2.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    >>> H.keep_columns([0])
+    >>> H.r
+    1
+    """
+
+    def __init__(self, H: Any, dtype: Any = np.float64):
+        if not sparse.issparse(H):
+            H = sparse.csr_array(np.atleast_2d(H))
+        H = as_csr(H, "H")
+        if not np.all(np.isfinite(H.data)) or H.data.min(initial=0.0) < 0:
+            bad = np.flatnonzero(~(H.data >= 0) | ~np.isfinite(H.data))[0]
+            i = int(np.searchsorted(H.indptr, bad, side="right")) - 1
+            raise ValueError(
+                f"H[{i}, {H.indices[bad]}] is {H.data[bad]}; memberships must be finite and not "
+                "negative. Replace it by zero or a positive number."
+            )
+        self.dtype = np.dtype(dtype)
+        self.rows: Log
+        self._fill(_canonical(H), H.shape[1])
+
+    @property
+    def n(self) -> int:
+        return len(self.rows.span)
+
+    @property
+    def r(self) -> int:
+        return len(self.rows.head)
+
+    @property
+    def nnz(self) -> int:
+        """The number of memberships."""
+        return int((self.rows.span[:, 1] - self.rows.span[:, 0]).sum())
+
+    def csr(self) -> sparse.csr_array:
+        """Return H as a CSR array with sorted columns and no stored zero."""
+        indptr = np.empty(self.n + 1, dtype=np.int64)
+        indices, data = np.empty(self.nnz, dtype=np.int32), np.empty(self.nnz, dtype=self.dtype)
+        sparse_rows.read_log(self.rows, indptr, indices, data)
+        return sparse.csr_array((data, indices, indptr), shape=(self.n, self.r))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.r
+
+    def copy(self) -> "SparseH":
+        """Return H as it is now. The log is shared: sweeps only append to it."""
+        other = SparseH.__new__(SparseH)
+        other.dtype, other.rows = self.dtype, self.rows._replace(span=self.rows.span.copy())
+        return other
+
+    def compact(self) -> None:
+        """Remove outdated rows from the log."""
+        rows = empty_log(self.n, self.r, 2 * self.nnz + 1024, self.dtype)
+        sparse_rows.copy_log(self.rows, rows)
+        self.rows = rows
+
+    def reserve(self, entries: int) -> None:
+        """Make room in the log for this many more entries."""
+        self.rows = with_log_room(self.rows, entries, self.dtype)
+
+    def column_sizes(self) -> Array:
+        """Return how many items each column has."""
+        return np.bincount(self.csr().indices, minlength=self.r)
+
+    def column_sums(self) -> Array:
+        """Return sum_i H_il, added up in the order of the items."""
+        H = self.csr()
+        return np.bincount(H.indices, weights=H.data.astype(np.float64), minlength=self.r)
+
+    def clean_columns(self) -> int:
+        """Clear columns with one entry, balance those with two; return how many were cleared.
+
+        Neither changes the objective over pairs: a lone entry meets only itself, and (s, t)
+        explains one pair by s t, as (sqrt(s t), sqrt(s t)) does.
+        """
+        H = self.csr()
+        counts = np.bincount(H.indices, minlength=self.r)
+        two = np.flatnonzero(counts[H.indices] == 2)
+        pairs = two[np.argsort(H.indices[two], kind="stable")].reshape(-1, 2)
+        both = H.data[pairs].astype(np.float64)
+        H.data[pairs] = np.sqrt(both[:, :1] * both[:, 1:])
+        lone = counts[H.indices] == 1
+        if len(pairs) or lone.any():
+            H.data[lone] = 0
+            self._fill(_canonical(H), self.r)
+        return int(lone.sum())
+
+    def keep_columns(self, columns: Any) -> None:
+        """Drop all columns but these, which take the given order."""
+        self._fill(_canonical(self.csr()[:, np.asarray(columns, dtype=np.intp)]), len(columns))
+
+    def drop_empty(self) -> Array:
+        """Drop the columns without an entry; return those that stay."""
+        stay = np.flatnonzero(self.column_sizes() > 0)
+        if len(stay) < self.r:
+            self.keep_columns(stay)
+        return stay
+
+    def merge_repeated(self, likeness: float = 0.9) -> int:
+        """Of columns whose cosine is at least ``likeness`` keep the heavier; return how many went.
+
+        The heavier one takes the root of the sum of squares, so that the pairs of two equal
+        columns stay explained.
+        """
+        H = self.csr().astype(np.float64)
+        norms = np.sqrt(np.bincount(H.indices, weights=H.data**2, minlength=self.r))
+        scaled = sparse.csr_array(
+            (H.data / norms[H.indices], H.indices, H.indptr), shape=(self.n, self.r)
+        )
+        close = sparse.coo_array(sparse.triu(scaled.T @ scaled, k=1))
+        alike = close.data >= likeness
+        if not alike.any():
+            return 0
+        into = _heavier(close.row[alike], close.col[alike], norms)
+        squares = sparse.coo_array(H)
+        moved = sparse.csr_array(
+            (squares.data**2, (squares.row, into[squares.col])), shape=(self.n, self.r)
+        )
+        moved.data = np.sqrt(moved.data)
+        self._fill(_canonical(moved), self.r)
+        gone = int((into != np.arange(self.r)).sum())
+        self.keep_columns(np.flatnonzero(into == np.arange(self.r)))
+        return gone
+
+    def _fill(self, H: sparse.csr_array, r: int) -> None:
+        rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
+        indptr = H.indptr.astype(np.int64, copy=False)
+        indices = H.indices.astype(np.int32, copy=False)
+        sparse_rows.fill_log(indptr, indices, H.data, rows)
+        self.rows = rows  # only now: Ctrl-C before leaves the old ones
+
+
+def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> list[Array]:
+    """Return the items whose entry is at least ``fraction`` of their column's largest.
+
+    Columns with fewer than ``least`` such items are left out.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from odsymnmf.solvers.sparse_h import column_sets
+    >>> H = sparse.csr_array([[1.0, 0.0], [0.9, 0.1], [0.1, 2.0]])
+    >>> [items.tolist() for items in column_sets(H)]
+    [[0, 1], [2]]
+    """
+    if not H.shape[1]:
+        return []
+    view = as_view(H)
+    columns = view.H.indices
+    large = view.H.data >= fraction * view.column_peaks[columns]
+    order = np.argsort(columns[large], kind="stable")
+    ends = np.cumsum(np.bincount(columns[large], minlength=view.r))
+    sets = np.split(view.rows[large][order], ends[:-1])
+    return [items for items in sets if len(items) >= least]
+
+
+def _heavier(first: Array, second: Array, norms: Array) -> Array:
+    """Return for each column the one it goes into: itself, or a heavier one that it repeats.
+
+    From the heaviest pair on, and only into columns that stay: no chain of likenesses.
+    """
+    into = np.arange(len(norms))
+    swap = norms[first] < norms[second]
+    heavy, light = np.where(swap, second, first), np.where(swap, first, second)
+    taken = np.zeros(len(norms), dtype=bool)
+    for p in np.lexsort((light, heavy, -norms[heavy])):
+        h, l = heavy[p], light[p]
+        if into[h] == h and into[l] == l and not taken[l]:
+            into[l] = h
+            taken[h] = True
+    return into
+
+
+def _canonical(H: sparse.csr_array) -> sparse.csr_array:
+    """Return H with summed duplicates, no stored zero, sorted columns."""
+    H = sparse.csr_array(H)
+    H.sum_duplicates()
+    H.eliminate_zeros()
+    H.sort_indices()
+    return H
+
+
+def empty_pairs(r: int, bits: int = 12, full_side: int = FULL_SIDE) -> Pairs:
+    """Return D = 0: a full table for small r, else a hash table of 2^bits slots."""
+    full = r <= full_side
+    # Keys next to values: one memory access for both.
+    table = np.zeros(max(r * r, 1) if full else 1 << bits, dtype=[("key", "i8"), ("value", "f8")])
+    table["key"] = 0 if full else EMPTY
+    return Pairs(
+        diagonal=np.zeros(r),
+        peak=np.zeros(r),
+        side=r if full else 0,
+        key=table["key"],
+        value=table["value"],
+        used=np.zeros(1, dtype=np.int64),
+    )
+
+
+def with_pair_room(D: Pairs, pairs: int) -> Pairs:
+    """Return D in a table with room for this many more pairs."""
+    needed = 2 * (int(D.used[0]) + pairs)
+    if D.side > 0 or needed <= len(D.key):
+        return D
+    new = empty_pairs(len(D.diagonal), int(needed).bit_length(), full_side=-1)
+    sparse_arrays.copy_pairs(D.key, D.value, new)
+    return new._replace(diagonal=D.diagonal, peak=D.peak)
+
+
+def gram(H: sparse.csr_array, full_side: int = FULL_SIDE) -> tuple[Pairs, float]:
+    """Return D = H^T H and sum_{i != j} (h_i . h_j)^2, at the cost of the pairs in the rows."""
+    D = empty_pairs(H.shape[1], full_side=full_side)
+    indptr: Any = H.indptr.astype(np.int64, copy=False)
+    row, squares = 0, 0.0
+    while True:
+        row, more = sparse_arrays.add_gram(row, indptr, H.indices, H.data, D)
+        squares += more
+        if row == H.shape[0]:
+            return D, float(squares)
+        m = int(indptr[row + 1] - indptr[row])
+        D = with_pair_room(D, m * (m - 1) // 2)

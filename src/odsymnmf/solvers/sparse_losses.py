@@ -1,0 +1,500 @@
+"""The losses for a sparse H: l2 with a penalty on the number of memberships, and l1.
+
+The interface is that of `odsymnmf.solvers.losses.PairwiseLoss`, as far as runs and rounds use it.
+The two terms of the decrease of a sweep are those of f and of f with its penalty.
+"""
+
+from functools import partial
+from threading import Lock
+from typing import Any, ClassVar
+
+import numpy as np
+
+from odsymnmf.kernels import sparse_l1, sparse_l2, sparse_objective, sparse_rounds
+from odsymnmf.kernels.sparse_arrays import Links, Log
+from odsymnmf.kernels.sparse_l1 import ColumnState
+from odsymnmf.kernels.sparse_rounds import NewRows
+from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.solvers.objective import Scales, kernel_weights
+from odsymnmf.solvers.rounds import (
+    N_ROUNDS,
+    PairCorrection,
+    Round,
+    RowUpdates,
+    SweepResult,
+    Task,
+    pairs_inside,
+)
+from odsymnmf.solvers.sparse_h import (
+    FULL_SIDE,
+    SparseH,
+    empty_log,
+    empty_pairs,
+    gram,
+    with_log_room,
+    with_pair_room,
+)
+from odsymnmf.utils import Array
+
+# Rows of a call of a kernel: Ctrl-C is noticed, and progress shown, between calls.
+BLOCK = 2**14
+# The penalty of a membership, as a fraction of what the best column alone would gain.
+SHARE = 0.05
+# Maximum number of candidate columns of a row besides its own.
+CAP = 64
+# Sweeps after which D is recomputed, and once early, because the first two sweeps change most of H.
+# Penalties are set in the first and the EARLY sweep, then fixed: sweeps must converge.
+REFRESH, EARLY = 10, 2
+# Rows of a piece of a round, and pieces of a round; r may be at most COLUMNS times the rows.
+MIN_ROWS, MAX_ROWS, N_PIECES, COLUMNS = 512, 4096, 8, 8
+
+
+class SparseLoss:
+    """What both losses have in common.
+
+    Parameters
+    ----------
+    A : Links
+        The stored pairs: symmetric CSR arrays with sorted indices and no diagonal.
+    H : SparseH
+        Changed in place.
+    weights : PairWeights
+    upper : float
+        Upper bound on the entries of H.
+    cap : int or None
+        Maximum number of candidate columns of an item besides its own.
+    """
+
+    name: ClassVar[str]
+    relative_tol: ClassVar[bool]
+    # Whether the largest similarity bounds H where the user gives no bound.
+    bounded: ClassVar[bool]
+    degree: ClassVar[int]
+    scales: ClassVar[Scales]
+    restarts: ClassVar[int] = 0
+    # Items are in the order of their strongest column: adjacent items are in different rounds.
+    run_length: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        A: Links,
+        H: SparseH,
+        weights: PairWeights = EQUAL,
+        *,
+        upper: float = np.inf,
+        cap: int | None = CAP,
+    ):
+        self.A, self.H = A, H
+        self.w0, self.E = float(weights.default), kernel_weights(weights)
+        self.upper, self.cap = upper, cap
+        self._inside: Any = None
+
+    @property
+    def n(self) -> int:
+        return self.H.n
+
+    @property
+    def _cap(self) -> int:
+        return self.H.r if self.cap is None else self.cap
+
+    def objective_at_zero(self) -> float:
+        """Return f(0)."""
+        return self.objective(SparseH(np.zeros((self.n, 1)), self.H.dtype))
+
+    def objective(self, H: SparseH | None = None) -> float:
+        """Return f(H) without its penalty, at the cost of the stored pairs and memberships."""
+        M = (H or self.H).csr()
+        stored = sparse_objective.stored_terms(
+            self.A, self.w0, self.E, M.indptr, M.indices, M.data, M.shape[1], self.degree == 1
+        )
+        return max(0.0, self.w0 * self._all_pairs(M) + float(stored))
+
+    def _all_pairs(self, M: Any) -> float:
+        """Return the sum of |h_i . h_j|^p over all pairs."""
+        raise NotImplementedError
+
+    def penalty(self, H: SparseH) -> float:
+        """Return sum_k p_k |h_k|_0."""
+        return 0.0
+
+    def loss_terms(self, H: Any) -> None:
+        """Return None: f has one term."""
+
+    def total(self, decreases: Array) -> float:
+        """Return the decrease of f with its penalty."""
+        return float(decreases[1])
+
+    def clean_columns(self, H: SparseH) -> None:
+        """Clear columns with one entry, balance those with two: neither changes f."""
+        H.clean_columns()
+
+    def refresh(self) -> None:
+        """Recompute the sums over H."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays besides H that the next sweep depends on, by name."""
+        return {}
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Continue from the arrays that `state` returned for this H."""
+
+    # Sweeps
+
+    def sweep(self, progress: Any = None) -> SweepResult:
+        """Set every row to its optimum in turn; ``progress`` is called with the rows done."""
+        items, done = self.begin_sweep(), 0
+        self.begin_round()
+        decreases, violations = np.zeros(2), []
+        while done < self.n:
+            some = items[done : done + BLOCK]
+            rows, need, gains, violation = self._solve(some, self.H.rows, done, in_place=True)
+            decreases += gains
+            violations.append(violation)
+            done += rows
+            if rows < len(some):
+                self._reserve(need)
+            elif progress is not None:
+                progress(done)
+        return self.end_sweep(items, decreases, self.combine_violations(violations))
+
+    def begin_sweep(self) -> Array:
+        """Prepare a sweep; clean columns and refresh the sums if it is time."""
+        raise NotImplementedError
+
+    def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
+        """Return the result of a sweep."""
+        raise NotImplementedError
+
+    def combine_violations(self, violations: list[float]) -> float:
+        """Return the violation of a sweep, given those of its parts."""
+        raise NotImplementedError
+
+    def _solve(
+        self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
+    ) -> tuple[int, int, Array, float]:
+        """Solve rows into ``out``.
+
+        Return how many, the room that the next one needs, the decreases and the violation.
+        """
+        raise NotImplementedError
+
+    def _reserve(self, entries: int) -> None:
+        """Make room for a row with this many entries."""
+        self.H.reserve(entries)
+
+    def solve_into_log(
+        self, items: Array, entries: int, passes: int = 1
+    ) -> tuple[Log, Array, float]:
+        """Solve rows against H as it is; return them, their decreases and the violation.
+
+        With ``passes`` > 1 the items are new: rows of A that H does not contain.
+        """
+        out = empty_log(len(items), 0, entries, self.H.dtype)
+        decreases, violations, done = np.zeros(2), [], 0
+        while done < len(items):
+            rows, need, gains, violation = self._solve(
+                items[done:], out._replace(span=out.span[done:]), 1, in_place=False, passes=passes
+            )
+            decreases += gains
+            violations.append(violation)
+            done += rows
+            if done < len(items):
+                out = with_log_room(out, need, self.H.dtype)
+        return out, decreases, self.combine_violations(violations)
+
+    # Rounds
+
+    def pieces(self, items: Array) -> list[slice]:
+        """Cut the items of a round into pieces of work."""
+        rows = min(max(self.n // (N_ROUNDS * N_PIECES), MIN_ROWS), MAX_ROWS)
+        rows = max(rows, self.H.r // COLUMNS)
+        return [slice(b, min(b + rows, len(items))) for b in range(0, len(items), rows)]
+
+    def begin_round(self) -> None:
+        """Record the largest sums so far."""
+
+    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
+        """Solve the rows of the items against H as it is."""
+        span = self.H.rows.span[items]
+        entries = 2 * int((span[:, 1] - span[:, 0]).sum()) + 64
+        out, decreases, violation = self.solve_into_log(items, entries)
+        moved, between, change = self._change(items, out)
+        return RowUpdates((out, between), moved, decreases, violation, change)
+
+    def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
+        """Return which items move, what their pairs add if nothing is stored, change of sums."""
+        raise NotImplementedError
+
+    def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
+        """Join the updates of the pieces, with pairs of items in different pieces counted."""
+        logs = [part.rows[0] for part in parts]
+        tops = [int(log.top[0]) for log in logs]
+        begins = np.cumsum([0, *tops[:-1]])
+        moved = np.concatenate([part.moved for part in parts])
+        rows = NewRows(
+            np.concatenate([log.span + b for log, b in zip(logs, begins, strict=True)]),
+            np.concatenate([log.column[:t] for log, t in zip(logs, tops, strict=True)]),
+            np.concatenate([log.value[:t] for log, t in zip(logs, tops, strict=True)]),
+            moved,
+        )
+        across, change = self._join([part.change for part in parts])
+        between = sum(part.rows[1] for part in parts) + across
+        decreases = sum(part.decreases for part in parts) - self.w0 * between
+        violation = self.combine_violations([part.violation for part in parts])
+        return RowUpdates(rows, moved, decreases, violation, change)
+
+    def _join(self, changes: list[Any]) -> tuple[float, Any]:
+        """Return what pairs of items in different pieces add, and the sum of the changes."""
+        raise NotImplementedError
+
+    def pair_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
+        """Return tasks for what stored pairs and exceptions inside a round add."""
+        if self._inside is None:
+            listed = self.E if not len(self.E.indptr) else pairs_inside(self.E, 1)
+            self._inside = pairs_inside(self.A, 1), listed
+
+        return [partial(self._correction, round, piece, updates) for piece in round.pieces]
+
+    def _correction(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
+        value = sparse_rounds.listed_correction(
+            round.items[piece], self._inside[0], self.w0, self._inside[1], round.position,
+            self.H.rows, updates.rows, self.H.r, self.degree,
+        )  # fmt: skip
+        return PairCorrection(np.full(2, float(value)))
+
+    def apply_tasks(
+        self, round: Round, updates: RowUpdates, corrections: list[PairCorrection]
+    ) -> list[Task]:
+        """Return the task that appends the new rows to the log of H."""
+        return [partial(self._put_rows, round.items, updates.rows)]
+
+    def _put_rows(self, items: Array, rows: NewRows) -> None:
+        self.H.reserve(len(rows.column))
+        sparse_rounds.put_rows(items, rows, self.H.rows)
+
+    def apply_change(self, updates: RowUpdates) -> None:
+        """Add the change of the sums over H, after the new rows."""
+        raise NotImplementedError
+
+
+class SparseL2(SparseLoss):
+    """sum_{i != j} w_ij (A_ij - h_i . h_j)^2 + sum_k p_k |h_k|_0.
+
+    Parameters
+    ----------
+    share : float
+        The penalty p_k of a membership of item k, as a fraction of what the best column alone would
+        gain for k; it is set in the first and the third sweep, then fixed. 0: no penalty, the same
+        problem as with a dense H.
+    """
+
+    name = "l2"
+    relative_tol, bounded, degree = True, True, 2
+    scales = Scales(0.0, 1.0)
+
+    def __init__(
+        self,
+        A: Links,
+        H: SparseH,
+        weights: PairWeights = EQUAL,
+        *,
+        upper: float = np.inf,
+        share: float = SHARE,
+        cap: int | None = CAP,
+        full_side: int = FULL_SIDE,
+    ):
+        super().__init__(A, H, weights, upper=upper, cap=cap)
+        self.share, self.full_side = share, full_side
+        self.penalties = np.full(H.n, -1.0 if share > 0 else 0.0)
+        self.D = empty_pairs(0, 1, full_side=-1)  # until it is computed
+        self._sweeps, self._inexact, self._recomputed = 0, False, 0
+        self._counting = Lock()
+
+    def _all_pairs(self, M: Any) -> float:
+        return gram(M, self.full_side)[1]
+
+    def penalty(self, H: SparseH) -> float:
+        """Return sum_k p_k |h_k|_0, with the penalties of the last sweep."""
+        span = H.rows.span
+        return float(np.maximum(self.penalties, 0.0) @ (span[:, 1] - span[:, 0]))
+
+    def refresh(self, penalties: bool = True) -> None:
+        """Recompute D; the next sweep sets the penalties."""
+        self.D, _ = gram(self.H.csr(), self.full_side)
+        if penalties and self.share > 0:
+            self.penalties[:] = -1.0
+
+    def begin_sweep(self) -> Array:
+        """Prepare a sweep; clean columns and recompute D if it is time."""
+        regular = self._sweeps % REFRESH == 0
+        if regular:
+            self.H.clean_columns()
+        if regular or self._sweeps == EARLY or self._inexact:
+            self.refresh(penalties=self._sweeps in (0, EARLY))
+        self._sweeps += 1
+        self._recomputed = 0
+        return np.arange(self.n)
+
+    def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
+        """Return the result of a sweep; the violation is 0 if it is rounding."""
+        self.H.compact()
+        self._inexact = self._recomputed > self.H.r  # many columns have shrunk
+        # The sum of H D, which A H balances, times the machine epsilon.
+        total = sparse_objective.sum_of_products(self.H.rows)
+        rounding = 16.0 * float(np.finfo(self.H.dtype).eps * total)
+        loss_decrease, decrease = decreases.tolist()
+        return SweepResult(decrease, violation if violation > rounding else 0.0, loss_decrease)
+
+    def combine_violations(self, violations: list[float]) -> float:
+        """Return the sum."""
+        return float(sum(violations))
+
+    def begin_new_items(self, m: int) -> None:
+        """Compute what m new items are solved against."""
+        self.refresh()
+        self.begin_round()
+        self.penalties = np.full(m, -1.0 if self.share > 0 else 0.0)
+
+    def _solve(
+        self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
+    ) -> tuple[int, int, Array, float]:
+        done, need, loss, priced, violation, recomputed = sparse_l2.sparse_l2_rows(
+            items, self.A, self.w0, self.E, self.H.rows, self.D, out, self.penalties, self.share,
+            self.upper, self._cap, passes, in_place,
+        )  # fmt: skip
+        with self._counting:
+            self._recomputed += recomputed
+        return done, need, np.array([loss, priced]), float(violation)
+
+    def _reserve(self, entries: int) -> None:
+        super()._reserve(entries)
+        self.D = with_pair_room(self.D, entries * (entries - 1) // 2)
+
+    def begin_round(self) -> None:
+        """Record the largest sums so far."""
+        np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
+
+    def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
+        moved = np.empty(len(items), dtype=np.bool_)
+        change = empty_pairs(0, (8 * len(items)).bit_length(), full_side=-1)
+        done, between = 0, 0.0
+        while done < len(items):
+            done, need, more = sparse_rounds.gram_changes(
+                done, items, out, self.H.rows, moved, change
+            )
+            between += float(more)
+            change = with_pair_room(change, need * (need + 1) // 2)
+        return moved, between, change
+
+    def _join(self, changes: list[Any]) -> tuple[float, Any]:
+        room = sum(int(more.used[0]) for more in changes[1:])
+        whole, across = with_pair_room(changes[0], room), 0.0
+        for change in changes[1:]:
+            across += float(sparse_rounds.join_pairs(change, whole))
+        return across, whole
+
+    def apply_change(self, updates: RowUpdates) -> None:
+        """D += the change."""
+        self.D = with_pair_room(self.D, int(updates.change.used[0]))
+        sparse_rounds.put_pairs(updates.change, self.D)
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays besides H that the next sweep depends on, by name."""
+        state = {"penalties": self.penalties, "sweeps": np.array([self._sweeps, self._inexact])}
+        if self._sweeps > 0:
+            side = np.array([self.D.side, self.D.used[0]])
+            table = {"key": self.D.key, "value": self.D.value, "side": side}
+            state |= {"diagonal": self.D.diagonal, "peak": self.D.peak, **table}
+        return state
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Continue from the arrays that `state` returned for this H."""
+        self.penalties[:], (sweeps, inexact) = arrays["penalties"], arrays["sweeps"]
+        self._sweeps, self._inexact = int(sweeps), bool(inexact)
+        if self._sweeps > 0:
+            side, used = arrays["side"]
+            bits = len(arrays["key"]).bit_length() - 1
+            self.D = empty_pairs(self.H.r, bits, full_side=int(side) or -1)
+            for name in ("diagonal", "peak", "key", "value"):
+                getattr(self.D, name)[:] = arrays[name]
+            self.D.used[0] = used
+
+
+class SparseL1(SparseLoss):
+    """sum_{i != j} w_ij |A_ij - h_i . h_j|, bit-identical to a dense H; l1 needs no penalty."""
+
+    name = "l1"
+    relative_tol, bounded, degree = False, False, 1
+    scales = Scales(1.0, 0.0)
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.sums = ColumnState(*[np.empty(0)] * 5)  # until they are computed
+
+    def _all_pairs(self, M: Any) -> float:
+        return float(sparse_objective.all_products(M.indptr, M.indices, M.data, M.shape[1]))
+
+    def refresh(self) -> None:
+        """Recompute the column sums."""
+        span, r = self.H.rows.span, self.H.r
+        W, nonzero = self.H.column_sums(), span[:, 1] > span[:, 0]
+        self.sums = ColumnState(W, nonzero, W.copy(), np.zeros(r), np.full(r, -1))
+
+    def begin_sweep(self) -> Array:
+        """Clean columns and recompute the sums."""
+        self.H.clean_columns()
+        self.refresh()
+        return np.arange(self.n)
+
+    def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
+        """Return the result of a sweep; the violation is relative to the largest entry."""
+        self.H.compact()
+        rows = self.H.rows
+        top = float(rows.value[: rows.top[0]].max(initial=0.0))
+        decrease = float(decreases[0])
+        return SweepResult(decrease, violation / top if top > 0 else violation, decrease)
+
+    def combine_violations(self, violations: list[float]) -> float:
+        """Return the largest."""
+        return max(violations)
+
+    def begin_new_items(self, m: int) -> None:
+        """Compute what new items are solved against."""
+        self.refresh()
+
+    def _solve(
+        self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
+    ) -> tuple[int, int, Array, float]:
+        done, need, decrease, largest = sparse_l1.sparse_l1_rows(
+            items, position, self.A, self.w0, self.E, self.H.rows, self.sums, out, self.upper,
+            self._cap, passes, in_place,
+        )  # fmt: skip
+        return done, need, np.full(2, float(decrease)), float(largest)
+
+    def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
+        moved, change = np.empty(len(items), dtype=np.bool_), np.zeros(self.H.r)
+        between = sparse_rounds.sum_changes(items, out, self.H.rows, moved, change)
+        return moved, float(between), change
+
+    def _join(self, changes: list[Any]) -> tuple[float, Any]:
+        whole, across = changes[0], 0.0
+        for change in changes[1:]:
+            across += 2.0 * float(np.sum(whole * change))  # no BLAS: its threads sum in parts
+            whole += change
+        return across, whole
+
+    def apply_change(self, updates: RowUpdates) -> None:
+        """W += the change, after the new rows."""
+        W, nonzero, peak, *_ = self.sums
+        sparse_rounds.put_sums(updates.change, self.E, self.H.rows, W, peak)
+        span = self.H.rows.span
+        nonzero |= span[:, 1] > span[:, 0]
+
+
+SPARSE_LOSSES: dict[str, type[SparseL2] | type[SparseL1]] = {"l2": SparseL2, "l1": SparseL1}
+
+
+def sparse_loss_for(scales: Scales) -> type[SparseL2] | type[SparseL1]:
+    """Return the loss with these scales."""
+    return SparseL1 if scales.l1 > 0 else SparseL2

@@ -1,0 +1,232 @@
+"""Arrays, seeds, checks of options, BLAS threads and memory."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from inspect import Parameter, Signature, signature
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+Array = NDArray[Any]
+
+# Bytes of a cache line.
+LINE = 64
+# Multiply-adds of one product between two moments at which Ctrl-C is noticed.
+MOMENT = 2**30
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def plain_signature(function: F) -> F:
+    """Leave annotations out of the signature that help() shows: type aliases are long."""
+    parameters = signature(function).parameters.values()
+    plain = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
+    function.__signature__ = plain  # type: ignore[attr-defined]
+    return function
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most ``size`` that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def asymmetry(dtype: Any) -> float:
+    """Return by how much A_ij and A_ji may differ: rounding, relative to the largest entry."""
+    return float(np.sqrt(np.finfo(dtype).eps))
+
+
+def as_csr(X: Any, name: str) -> Any:
+    """Return a sparse X as CSR; ValueError if an index is out of range.
+
+    Parameters
+    ----------
+    X : sparse matrix or array
+        Of any format.
+    name : str
+        Name in the error message.
+
+    Returns
+    -------
+    csr_array
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> X = sparse.csr_array([[0, 1], [1, 0]])
+    >>> X.indices[0] = 2_000_000_000
+    >>> as_csr(X, "A")
+    Traceback (most recent call last):
+    ValueError: A is not a valid sparse matrix: ...
+    """
+    try:
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)
+        elif X.format == "coo" and X.nnz:  # scipy has no method for it
+            for at, size in zip((X.row, X.col), X.shape, strict=True):
+                if not 0 <= at.min() <= at.max() < size or len(at) != len(X.data):
+                    raise ValueError(f"indices must be from 0 to {size - 1}")
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is not a valid sparse matrix: {error}. Create it from its entries: "
+            "scipy.sparse.coo_array((values, (rows, columns)), shape=(n, m))."
+        ) from None
+    return sparse.csr_array(X)
+
+
+def squared(X: Array) -> Array:
+    """Return X^T X in double precision, computed over blocks of rows."""
+    m = X.shape[1]
+    total = np.zeros((m, m))
+    for b in blocks(len(X), max(1, MOMENT // max(1, m) ** 2)):
+        rows = X[b].astype(np.float64, copy=False)
+        total += rows.T @ rows
+    return total
+
+
+def on_lines(count: int, size: int) -> Array:
+    """Return room for vectors of at least ``size`` numbers, as rows that begin on cache lines.
+
+    Arrays of NumPy begin anywhere, so that every other load of a vectorised loop may need two
+    lines: a sweep of l2 takes up to a tenth longer.
+    """
+    width = -(-size * 8 // LINE) * LINE // 8
+    room = np.empty(count * width + LINE // 8)
+    first = -room.__array_interface__["data"][0] % LINE // 8
+    return room[first : first + count * width].reshape(count, width)
+
+
+RandomSource = np.random.Generator | np.random.RandomState
+RandomState = RandomSource | int | None
+
+
+def as_random(random_state: RandomState) -> RandomSource:
+    """Return something with the methods that Generator and RandomState share.
+
+    As scikit-learn's check_random_state, whose import would take longer than a fit, and
+    Generators too. An int seeds a RandomState, whose streams NumPy has frozen.
+    """
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return random_state
+    if random_state is None:
+        return np.random.mtrand._rand
+    if isinstance(random_state, Integral) and 0 <= random_state < 2**32:
+        return np.random.RandomState(int(random_state))
+    raise ValueError(
+        f"random_state={random_state!r} cannot seed a generator; pass None, an int from 0 to "
+        "2**32 - 1, a numpy.random.RandomState or a numpy.random.Generator"
+    )
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """Return the value as an int, if it is a whole number of at least ``least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
+    return int(value)
+
+
+def number(name: str, value: Any, least: float) -> float:
+    """Return the value as a float, if it is a number of at least ``least``."""
+    if not isinstance(value, Real) or not float(value) >= least:
+        raise ValueError(f"{name} must be a number >= {least}; got {value!r}.")
+    return float(value)
+
+
+def bound(upper: Any) -> float:
+    """Return the upper bound on the entries of H, infinity for None."""
+    if upper is None:
+        return float("inf")
+    if not isinstance(upper, Real) or not float(upper) > 0:
+        raise ValueError(f"upper must be a number > 0, or None for no bound; got {upper!r}.")
+    return float(upper)
+
+
+def threads(n_jobs: Any) -> int | None:
+    """Return how many threads ``n_jobs`` stands for: -1 is all cores, -2 all but one; None stays.
+
+    Within a worker of joblib, all cores means those that the worker has.
+    """
+    if n_jobs is None:
+        return None
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be a whole number >= 1, -1 for all cores, or None; got {n_jobs!r}."
+        )
+    if int(n_jobs) > 0:
+        return int(n_jobs)
+    from joblib import effective_n_jobs  # takes a while to import
+
+    return int(effective_n_jobs(int(n_jobs)))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Created when first needed, so that it finds all BLAS libraries that are loaded by then.
+    return ThreadpoolController()
+
+
+def limit_blas_threads() -> AbstractContextManager[object]:
+    """Limit BLAS to one thread: results do not depend on their number, and n_jobs uses the cores.
+
+    On a busy machine, the threads of a small product wait for each other: a sweep over 2,000 dense
+    items was seen to take 50 times as long. The limit belongs to the process, so only the main
+    thread sets it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return nullcontext()
+    return _controller().limit(limits=1, user_api="blas")
+
+
+def available_memory(root: Path = Path("/")) -> int | None:
+    """Return the bytes that the machine and its control groups (version 2) leave, if known."""
+    limits = []
+    if hasattr(os, "sysconf"):  # not on Windows
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    machine = _fields(root / "proc/meminfo")
+    if "MemAvailable:" in machine:
+        limits.append(machine["MemAvailable:"] * 1024)
+    mount = root / "sys/fs/cgroup"
+    # In a container the path may be that of the host: missing files are skipped.
+    path = _text(root / "proc/self/cgroup").strip().removeprefix("0::/").partition("\n")[0]
+    for group in [mount / path, *(mount / path).parents]:
+        limit, used = _text(group / "memory.max"), _text(group / "memory.current")
+        if limit.strip().isdecimal() and used.strip().isdecimal():
+            cached = _fields(group / "memory.stat").get("inactive_file", 0)
+            limits.append(int(limit) - int(used) + cached)
+    return max(0, min(limits)) if limits else None
+
+
+def check_memory(size: int, what: str, remedy: str) -> None:
+    """Raise MemoryError if ``what`` needs more bytes than are available."""
+    available = available_memory()
+    if available is not None and size > available:
+        raise MemoryError(
+            f"{what} needs {_format_bytes(size)} of memory, but only {_format_bytes(available)} is "
+            f"available; {remedy}"
+        )
+
+
+def _format_bytes(size: int) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20)):
+        if size >= factor:
+            return f"{size / factor:,.1f} {unit}"
+    return f"{size:,} bytes"
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Return the first number after the first word of each line."""
+    rows = (line.split() for line in _text(path).splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}

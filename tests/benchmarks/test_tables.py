@@ -1,0 +1,101 @@
+"""The benchmarks measure what they say: problems, settings and formulas, on small cases."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import odsymnmf as od
+from benchmarks import alternatives, families, graphs, methods, quality
+from benchmarks.__main__ import ON_REQUEST, TABLES
+from benchmarks.settings import Setting
+from benchmarks.timing import in_new_process, minima, table
+from odsymnmf.datasets import planted_partition
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return planted_partition([30] * 4, p_in=0.5, p_out=0.02, random_state=0)
+
+
+@pytest.mark.parametrize("name", [*TABLES, *ON_REQUEST])
+def test_every_table_has_a_main(name):
+    if name == "distributed":
+        pytest.importorskip("distributed")
+    assert callable(importlib.import_module(f"benchmarks.{name}").main)
+
+
+def test_tables_are_printed_as_markdown(capsys):
+    table("Title", ["a", "b"], [[1, "x"]])
+    assert capsys.readouterr().out == "\n## Title\n\n| a | b |\n|---|---|\n| 1 | x |\n"
+
+
+def test_timing():
+    assert minima(lambda: None, lambda: sum(range(10**5)), repeats=3)[1] > 0
+    assert in_new_process("import sys; print(sys.argv[1])", "x") == "x"
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        in_new_process("1 / 0")
+
+
+def test_problems_come_in_two_halves():
+    found = list(families.problems(None))
+    assert len(found) == 64  # without those of --data
+    graphs_to_report = [p for p in found if p.family in families.GRAPHS and p.half == "report"]
+    assert len(graphs_to_report) == 23  # and five real ones
+    assert len({p.name for p in found}) >= 60
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: graphs.cover(300, 6, 0.3, seed=1),
+        lambda: graphs.many_overlapping(2000, seed=1),
+        lambda: graphs.many_planted(2000, seed=1),
+    ],
+)
+def test_random_graphs_are_symmetric_with_most_links_inside_groups(make):
+    A, sets = make()
+    assert (A != A.T).nnz == 0
+    assert set(A.data) == {1.0}
+    assert not A.diagonal().any()
+    inside = sum(A[s][:, s].sum() for s in sets) / A.sum()
+    assert 0.6 < inside < 1
+
+
+def test_default_setting_is_that_of_the_library(graph):
+    A, _ = graph
+    default = od.ODSymNMF(4).fit_predict(A)
+    np.testing.assert_array_equal(Setting().fit_predict(A, 4), default)
+    model = od.ODSymNMF(4, normalize=None, upper=None, init="greedy")
+    paper = Setting(None, None, "greedy", None).fit_predict(A, 4)
+    np.testing.assert_array_equal(paper, model.fit_predict(A))
+    assert str(Setting(1.0)) == "degree, t = 1.0, bound (6, 5), spectral, refined"
+
+
+def test_quality_scores(graph):
+    score = quality.score(*graph, quality.estimator("planted"))
+    assert score.nmi == pytest.approx(1)
+    assert score.seconds > 0
+    with_spectral = quality.methods("kernels")["SpectralClustering"]
+    assert quality.score(graph[0].toarray(), graph[1], with_spectral).nmi == pytest.approx(1)
+
+    def not_installed(X, r):
+        raise ImportError
+
+    assert quality.score(*graph, not_installed) is None
+
+
+def test_other_methods_find_clear_groups(graph):
+    pytest.importorskip("leidenalg")
+    for name in ("Leiden", "Leiden with r", "Infomap"):
+        assert quality.score(*graph, methods.METHODS[name]).nmi == pytest.approx(1)
+    assert len(methods.leiden_sets(graph[0], 4)) == 4
+
+
+def test_explained_energy_equals_the_decrease_of_the_objective():
+    rng = np.random.default_rng(0)
+    A, W, V = rng.random((6, 6)), rng.random((6, 2)), rng.random((6, 2))
+    np.fill_diagonal(A, 0)
+    error = (A - W @ V.T) ** 2
+    np.fill_diagonal(error, 0)
+    assert alternatives.explained(A, W, V) == pytest.approx((A**2).sum() - error.sum())

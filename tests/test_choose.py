@@ -1,0 +1,241 @@
+"""The number of clusters: criteria compared with slow oracles, the search on known graphs."""
+
+import warnings
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+import odsymnmf as od
+from odsymnmf.choose import criteria
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return od.datasets.planted_partition([40] * 5, degree_in=12, degree_out=3, random_state=0)
+
+
+def symmetric(rows, columns, n, values=None):
+    """Return a graph of the given links, without loops and repetitions."""
+    codes = np.unique(np.sort([rows, columns], axis=0).T @ [n, 1])
+    i, j = codes // n, codes % n
+    i, j = i[i != j], j[i != j]
+    values = np.ones(len(i)) if values is None else values(len(i))
+    half = sparse.coo_array((values, (i, j)), shape=(n, n))
+    return sparse.csr_array(half + half.T)
+
+
+def random_graph(n, degree, seed, values=None):
+    rows, columns = np.random.default_rng(seed).integers(n, size=(2, int(n * degree / 2)))
+    return symmetric(rows, columns, n, values)
+
+
+def rewired(degrees, seed, values=None):
+    """Return a random graph of about these degrees (the configuration model)."""
+    ends = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(degrees)), degrees))
+    half = len(ends) // 2
+    return symmetric(ends[:half], ends[half : 2 * half], len(degrees), values)
+
+
+def null_graph(kind, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "random":
+        return random_graph(250, 2 + seed, seed)
+    if kind == "configuration":
+        return rewired(np.minimum(2 + rng.pareto(1.5, 250).astype(int), 60), seed)
+    if kind == "rewired":
+        A = od.datasets.planted_partition([30] * 8, degree_in=6, degree_out=seed, random_state=seed)
+        return rewired(np.diff(A[0].indptr), seed)
+    values = (rng.standard_exponential, lambda n: 1 + rng.pareto(2, n), rng.random)[seed % 3]
+    return random_graph(250, 3 + seed / 2, seed, values)
+
+
+def chosen(A, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return od.choose.n_clusters(A, *args, **options)
+
+
+def test_the_true_groups_have_the_shortest_description(graph):
+    A, groups = graph
+    true = od.choose.description_length(A, groups)
+    rng = np.random.default_rng(0)
+    others = [groups // 2, groups * 2 + rng.integers(2, size=200), rng.permutation(groups)]
+    assert all(true < od.choose.description_length(A, other) for other in others)
+    assert_allclose(true, od.choose.description_length(7 * A, groups + 3))
+
+
+def test_adjusted_rand_index_matches_scikit_learn():
+    rng = np.random.default_rng(0)
+    for a, b in [(1, 1), (1, 5), (3, 4), (20, 20)]:
+        first, second = rng.integers(a, size=60), rng.integers(b, size=60)
+        expected = adjusted_rand_score(first, second)
+        assert criteria.adjusted_rand_index(first, second) == pytest.approx(expected)
+    items = np.arange(60)
+    assert criteria.adjusted_rand_index(items, items[::-1]) == 1
+
+
+def test_agreement_is_the_best_of_all_matchings():
+    rng = np.random.default_rng(0)
+    H, K = rng.uniform(size=(9, 4)), rng.uniform(size=(9, 3))
+    K[:, 1] = 2 * H[:, 3]
+
+    def cosine(l, m):
+        return H[:, l] @ K[:, m] / np.sqrt((H[:, l] @ H[:, l]) * (K[:, m] @ K[:, m]))
+
+    best = max(permutations(range(4), 3), key=lambda ls: sum(map(cosine, ls, range(3))))
+    expected = np.zeros(4)
+    for m, l in enumerate(best):
+        expected[l] = cosine(l, m)
+    assert_allclose(od.choose.agreement(H, K), expected, rtol=1e-12)
+    assert od.choose.agreement(H, K)[3] > 1 - 1e-12
+    assert_allclose(od.choose.agreement(np.zeros((3, 2)), np.eye(3)), 0.0)
+    with pytest.raises(ValueError, match=r"got shapes \(9, 4\) and \(5, 4\)"):
+        od.choose.agreement(H, H[:5])
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, np.array])
+def test_planted_groups_are_found(graph, make):
+    A, groups = graph
+    found = od.choose.n_clusters(make(A.toarray()))
+    assert (found.n_clusters, found.evidence) == (5, "clear")
+    assert found.table["n_clusters"][found.row] == 5
+    assert adjusted_rand_score(found.partitions[found.row], groups) > 0.9
+    assert found.resolution == found.table["resolution"][found.row]
+    assert "5 clusters: resolution" in str(found)
+
+
+def test_table_has_coarser_and_finer_partitions(graph):
+    A, _ = graph
+    table = od.choose.n_clusters(A).table
+    assert table["n_clusters"].min() == 1
+    assert table["n_clusters"].max() >= 20
+    assert (np.diff(table["resolution"]) > 0).all()
+    assert (np.diff(table["n_clusters"]) >= 0).all()
+    assert table["stability"].argmax() != len(table["stability"]) - 1
+    # Modularity at resolution 1 and description length are those of the partitions.
+    found = od.choose.n_clusters(A)
+    for row in range(len(found.partitions)):
+        if found.table["n_clusters"][row] == 5:
+            Z = np.eye(5)[found.partitions[row]]
+            W, d = Z.T @ A @ Z, Z.T @ A.sum(axis=1)
+            expected = np.trace(W) / d.sum() - (d @ d) / d.sum() ** 2
+            assert found.table["modularity"][row] == pytest.approx(expected)
+
+
+def test_coarse_graphs_give_the_same_number():
+    A, groups = od.datasets.planted_partition(
+        [200] * 20, degree_in=12, degree_out=4, random_state=0
+    )
+    found = od.choose.n_clusters(A)
+    assert (found.n_clusters, found.evidence) == (20, "clear")
+    assert adjusted_rand_score(found.partitions[found.row], groups) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("kind", ["random", "configuration", "rewired", "weighted"])
+def test_graphs_without_groups_give_one_cluster(kind, seed):
+    with pytest.warns(UserWarning, match="n_clusters=1: there is no clear structure"):
+        found = od.choose.n_clusters(null_graph(kind, seed))
+    assert (found.n_clusters, found.evidence, found.row) == (1, "none", None)
+
+
+@pytest.mark.parametrize("dimension", [2, 10])
+def test_uniform_points_are_weak_evidence(dimension):
+    X = np.random.default_rng(0).random((1000, dimension))
+    G = kneighbors_graph(X, 10)
+    assert chosen(sparse.csr_array(G.maximum(G.T))).evidence in ("weak", "none")
+
+
+DEGENERATE = {
+    "empty": np.zeros((4, 4)),
+    "one item": np.zeros((1, 1)),
+    "two items": np.ones((2, 2)),
+    "clique": np.ones((12, 12)),
+    "sparse clique": sparse.csr_array(np.ones((12, 12)) - np.eye(12)),
+}
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_degenerate_graphs_give_one_cluster_and_a_warning(kind):
+    with pytest.warns(UserWarning, match="n_clusters=1:"):
+        found = od.choose.n_clusters(DEGENERATE[kind])
+    assert (found.n_clusters, found.evidence) == (1, "none")
+    if len(DEGENERATE[kind].shape) and DEGENERATE[kind].shape[0] > 1:
+        with pytest.warns(UserWarning, match="n_clusters=1:"):
+            assert od.ODSymNMF("auto").fit(DEGENERATE[kind]).n_clusters_ == 1
+
+
+def test_small_components_are_left_out(graph):
+    A = sparse.csr_array(sparse.block_diag([graph[0], np.zeros((3, 3))]))
+    found = od.choose.n_clusters(A)
+    assert found.n_clusters == 5
+    labels = found.partitions[found.row]
+    assert (labels[200:] == -1).all()
+    assert (labels[:200] >= 0).all()
+
+
+def test_higher_resolutions_give_more_clusters(graph):
+    resolutions = [0.05, 0.7, 3.0, 6.0]
+    found = [chosen(graph[0], resolution=t) for t in resolutions]
+    assert [f.resolution for f in found] == resolutions
+    numbers = [f.n_clusters for f in found]
+    assert numbers == sorted(set(numbers))
+    assert numbers[:2] == [1, 5]
+    model = od.ODSymNMF("auto", resolution=0.7, random_state=0).fit(graph[0])
+    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == 5
+
+
+@pytest.mark.parametrize("kind", ["graph", "kernel"])
+def test_same_seed_same_result(graph, kind):
+    X = np.random.default_rng(0).random((40, 4))
+    A = graph[0] if kind == "graph" else X @ X.T
+    first, again = (chosen(A, random_state=3, n_jobs=jobs) for jobs in (None, 2))
+    for name, column in first.table.items():
+        assert_array_equal(column, again.table[name])
+    assert_array_equal(first.partitions, again.partitions)
+
+
+def test_candidates_limit_the_choice(graph):
+    assert od.choose.n_clusters(graph[0], range(2, 41)).n_clusters == 5
+    assert chosen(graph[0], [2, 3]).n_clusters == 3
+    assert chosen(graph[0], [6, 30]).n_clusters == 6
+    assert chosen(random_graph(250, 4, 0), [7]).n_clusters == 7
+
+
+def test_kernels_and_documents_are_judged_by_stability():
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.eye(4, 12), 25, axis=0) * 3 + rng.uniform(size=(100, 12))
+    for A in (np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4), od.similarity.cosine(X)):
+        found = od.choose.n_clusters(A, range(2, 8))
+        assert (found.n_clusters, found.evidence) == (4, "clear")
+        assert (np.diff(found.table["explained"]) > 0).all()
+        assert_array_equal(found.table["n_clusters"], range(2, 8))
+
+
+def test_noise_is_weak_evidence():
+    noise = np.corrcoef(np.random.default_rng(0).standard_normal((120, 50)))
+    assert od.choose.n_clusters(noise, range(2, 8)).evidence == "weak"
+
+
+def test_errors(graph):
+    A, _ = graph
+    with pytest.raises(ValueError, match="candidates is empty"):
+        od.choose.n_clusters(A, [])
+    with pytest.raises(ValueError, match="candidates must be a whole number >= 1"):
+        od.choose.n_clusters(A, [0, 2])
+    with pytest.raises(ValueError, match="begin with 300, but there are 200 items only"):
+        od.choose.n_clusters(A, [300])
+    with pytest.raises(ValueError, match="no candidates; A is not a graph"):
+        od.choose.n_clusters(np.exp(-A.toarray()), resolution=1.0)
+    with pytest.raises(ValueError, match="candidates were given"):
+        od.choose.n_clusters(A, [2, 3], resolution=1.0)
+    with pytest.raises(ValueError, match="resolution must be a number > 0; got 0"):
+        od.choose.n_clusters(A, resolution=0)
+    for r in (5, [4, 5]):
+        with pytest.raises(ValueError, match=r"resolution=1.0 decides the number of clusters"):
+            od.ODSymNMF(r, resolution=1.0).fit(A)

@@ -1,0 +1,306 @@
+"""Saved models and results; damaged files; atomic replacement of files and directories."""
+
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+from contextlib import suppress
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import odsymnmf as od
+from odsymnmf import ODSymNMF, SymNMF
+from odsymnmf.persistence import atomic_directory, atomic_write, read_arrays, write_arrays
+
+FITTED = ["membership_", "labels_", "history_", "restart_steps_", "objective_", "status_"]
+FITTED += ["n_iter_", "n_clusters_", "n_unassigned_", "n_features_in_", "settings_", "loss_terms_"]
+FITTED += ["item_names_"]
+
+
+def similarities():
+    labels = np.arange(24) % 3
+    flips = np.random.default_rng(0).random((24, 24)) < 0.05
+    A = np.triu((labels[:, None] == labels) ^ flips, 1).astype(float)
+    return A + A.T
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def saved_and_loaded(model, path, **options):
+    model.save(path, **options)
+    return od.load(path)
+
+
+def assert_same(one, other, names):
+    assert type(one) is type(other)
+    for name in names:
+        assert_array_equal(dense(getattr(one, name)), dense(getattr(other, name)))
+
+
+LABELS, SETS = np.arange(24) % 3, [{0, 3}, {1, 4}, {2, 5}]
+FEATURES = {"loss": "mixed", "restarts": 0, "tol": 0.1, "gamma": 0.3}
+MODELS = [
+    (ODSymNMF, np.float64, {"normalize": None, "random_state": 1}),
+    (ODSymNMF, np.float32, {"normalize": "degree", "n_clusters": range(2, 4)}),
+    (SymNMF, np.float64, {"upper": 0.9}),
+    (ODSymNMF, sparse.csr_array, {"zero_weight": 0.5}),
+    *((ODSymNMF, np.float64, {"affinity": a, **FEATURES}) for a in ("cosine", "rbf")),
+    (ODSymNMF, sparse.csr_array, {"affinity": "nearest_neighbors", **FEATURES}),
+    (ODSymNMF, sparse.csr_array, {"affinity": "cosine", **FEATURES}),
+    *(
+        (ODSymNMF, sparse.csr_array, {"sparse_membership": True, "n_clusters": "auto", **options})
+        for options in ({}, {"loss": "l1"}, {"init": LABELS}, {"init": SETS})
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "form", "options"), MODELS)
+def test_models(tmp_path, kind, form, options):
+    A = form(similarities())
+    model = kind(**{"n_clusters": 3, **options}).fit(A)
+    loaded = saved_and_loaded(model, tmp_path / "model")
+    assert os.listdir(tmp_path) == ["model"]  # the given path, without a suffix
+    assert loaded.membership_.dtype == model.membership_.dtype
+    assert_same(loaded, model, FITTED)
+    for new in (A[:5], A[5:9]):
+        found = loaded.predict_membership(new)
+        assert_array_equal(dense(found), dense(model.predict_membership(new)))
+    assert_same(loaded.fit(A), model, FITTED)  # with the same parameters
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "gram", "unknown pairs"])
+def test_similarities_are_saved_on_request(tmp_path, form):
+    A = similarities()
+    if form == "unknown pairs":
+        A[0, 1] = A[1, 0] = np.nan
+    affinity = "cosine" if form == "gram" else "precomputed"
+    model = ODSymNMF(3, affinity=affinity).fit(sparse.csr_array(A) if form == "sparse" else A)
+    loaded = saved_and_loaded(model, tmp_path / "m.npz", similarities=True)
+    assert type(loaded.similarity_) is type(model.similarity_)
+    H = model.membership_
+    assert od.objective(loaded.similarity_, H) == od.objective(model.similarity_, H)
+
+
+def test_similarities_are_neither_pickled_nor_copied(tmp_path):
+    model = ODSymNMF(3).fit(similarities())
+    loaded = saved_and_loaded(model, tmp_path / "m.npz")
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), loaded):
+        assert not hasattr(other, "similarity_")
+        with pytest.raises(ValueError, match="has no similarity_"):
+            other.save(tmp_path / "n.npz", similarities=True)
+        with pytest.raises(ValueError, match="pass A"):
+            other.overlapping_sets(rule="loss")
+        assert_array_equal(other.predict(similarities()), model.predict(similarities()))
+
+
+def test_names(tmp_path):
+    path, G = tmp_path / "m.npz", nx.from_numpy_array(similarities())
+    names = [f"item {i}\ud800" for i in G]
+    loaded = saved_and_loaded(ODSymNMF(3).fit(G), path, names=names)
+    assert saved_and_loaded(loaded, path).item_names_ == names
+    assert saved_and_loaded(ODSymNMF(3).fit(G), path).item_names_ == list(range(24))
+    assert saved_and_loaded(od.factorize(G, 3), path).names == list(range(24))
+    with pytest.raises(ValueError, match="1 names for 24 items"):
+        loaded.save(path, names=["a"])
+    pairs = nx.relabel_nodes(G, lambda i: (i, i))
+    for fitted in (ODSymNMF(3).fit(pairs), od.factorize(pairs, 3)):
+        with pytest.raises(ValueError, match="must be strings or numbers"):
+            fitted.save(path)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("options", [{"loss": "mixed"}, {"r": "auto", "sparse_membership": True}])
+def test_results(tmp_path, options, dtype):
+    A = sparse.csr_array(similarities().astype(dtype))
+    f = od.factorize(A, **{"r": 3, **options})
+    g = saved_and_loaded(f, tmp_path / "f.npz")
+    assert g.H.dtype == f.H.dtype
+    assert_same(
+        g, f, ["H", "history", "restart_steps", "objective", "status", "n_iter", "loss_terms"]
+    )
+    assert (g.scales, g.converged) == (f.scales, f.converged)
+
+
+def test_what_cannot_be_saved(tmp_path):
+    class Own(ODSymNMF):
+        pass
+
+    A = similarities()
+    with pytest.raises(ValueError, match="affinity is a callable"):
+        ODSymNMF(2, affinity=lambda X, Y: X @ Y.T).fit(A).save(tmp_path / "m")
+    with pytest.raises(TypeError, match="not a Own"):
+        Own(2).fit(A).save(tmp_path / "m")
+    with pytest.raises(ValueError, match="not fitted"):
+        ODSymNMF(2).save(tmp_path / "m")
+    model = ODSymNMF(2, random_state=np.random.default_rng(0), checkpoint=tmp_path / "c").fit(A)
+    loaded = saved_and_loaded(model, tmp_path / "m")
+    assert (loaded.random_state, loaded.checkpoint) == (None, str(tmp_path / "c"))
+
+
+# Damaged and foreign files
+
+
+def code(path):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(path) + ".executed",)
+
+    return Evil()
+
+
+def pickled_array(path):
+    np.savez(path, header=np.array(code(path), dtype=object))
+
+
+def rewritten(change):
+    def rewrite(path):
+        with np.load(path) as content:
+            parts = dict(content)
+        header = json.loads(parts.pop("header").item())
+        change(header, parts)
+        with open(path, "wb") as file:
+            np.savez(file, header=np.array(json.dumps(header).encode()), **parts)
+
+    return rewrite
+
+
+BAD = {
+    "text": (lambda path: path.write_text("a,b\n1,2\n"), "not written by odsymnmf"),
+    "pickle": (lambda path: path.write_bytes(pickle.dumps(code(path))), "not written"),
+    "pickled array": (pickled_array, "allow_pickle=False"),
+    "foreign npz": (lambda path: np.savez(path, a=np.eye(2)), "not written by odsymnmf"),
+    "checkpoint": (
+        lambda path: write_arrays(path, "checkpoint", {}, {}),
+        "contains a checkpoint, not a ODSymNMF or",
+    ),
+    "newer format": (rewritten(lambda h, a: h.update(format=2)), "in another format"),
+    "no parameters": (rewritten(lambda h, a: h.pop("parameters")), "parameters"),
+    "unknown parameter": (rewritten(lambda h, a: h["parameters"].update(evil=1)), "evil"),
+    "no memberships": (rewritten(lambda h, a: a.pop("membership_.data")), "membership_"),
+    "other shape": (rewritten(lambda h, a: a.update(labels_=np.zeros(2))), "items or clusters"),
+    "indices": (
+        rewritten(lambda h, a: a.update({"membership_.indices": a["membership_.indices"] + 9})),
+        "indices",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_files_are_rejected(tmp_path, bad):
+    path = tmp_path / "m.npz"
+    A = sparse.csr_array(similarities())
+    ODSymNMF("auto", sparse_membership=True).fit(A).save(path)
+    spoil, message = BAD[bad]
+    spoil(path)
+    with pytest.raises(ValueError, match=rf"cannot load .*m\.npz: .*{message}.*Use another copy"):
+        od.load(path)
+    assert os.listdir(tmp_path) == ["m.npz"]  # nothing was executed
+
+
+def test_truncated_and_changed_files_are_rejected_or_intact(tmp_path):
+    path = tmp_path / "f.npz"
+    f = od.factorize(similarities(), 3)
+    f.save(path)
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 41):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="cannot load"):
+            od.load(path)
+    rejected = 0
+    places = range(0, len(whole), 17)
+    for at in places:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        try:
+            assert_array_equal(od.load(path).H, f.H)  # a time or a flag of the zip file
+        except ValueError:
+            rejected += 1
+    assert rejected > len(places) / 2
+
+
+def test_missing_files_raise_oserror(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        od.load(tmp_path / "m.npz")
+    with pytest.raises(
+        OSError, match=r"cannot write .*no/m.npz: No such file or directory; choose"
+    ):
+        od.factorize(similarities(), 3).save(tmp_path / "no" / "m.npz")
+
+
+# Atomic replacement
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o600)
+    with suppress(KeyboardInterrupt), atomic_write(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["file"])
+    os.symlink(path, tmp_path / "link")
+    with atomic_write(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+    assert (tmp_path / "link").is_symlink()
+    with pytest.raises(FileExistsError, match="not a regular file"), atomic_write("/dev/null"):
+        pass
+
+
+def test_a_failed_write_leaves_the_old_directory(tmp_path, monkeypatch):
+    target = tmp_path / "deep" / "run"
+    for content in ("old", "new"):
+        with atomic_directory(target) as new:
+            (new / "file").write_text(content)
+        assert (target / "file").read_text() == content
+    with suppress(KeyboardInterrupt), atomic_directory(target) as new:
+        (new / "file").write_text("half")
+        raise KeyboardInterrupt
+    rename, calls = os.rename, []
+
+    def failing(source, destination):
+        calls.append(source)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        rename(source, destination)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(OSError, match=r"cannot write .*run: No space"), atomic_directory(target):
+        pass
+    assert (target / "file").read_text() == "new"
+    assert os.listdir(tmp_path / "deep") == ["run"]
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from odsymnmf import persistence
+
+def half(file, **arrays):
+    file.write(b"PK half of a file")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+replace = os.replace
+os.replace = lambda *args: (replace(*args), os.kill(os.getpid(), signal.SIGKILL))
+if sys.argv[2] == "old":
+    np.savez = half
+persistence.write_arrays(sys.argv[1], "checkpoint", {"k": "new"}, {"H": np.ones((9, 9))})
+"""
+
+
+@pytest.mark.parametrize(("left", "total"), [("old", 2), ("new", 81)])
+def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path, left, total):
+    path = tmp_path / "c.npz"
+    write_arrays(path, "checkpoint", {"k": "old"}, {"H": np.eye(2)})
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), left], timeout=120)
+    assert done.returncode == -9
+    header, arrays = read_arrays(path, "checkpoint")
+    assert (header["k"], arrays["H"].sum()) == (left, total)

@@ -1,0 +1,141 @@
+"""Directories of runs: what is written is read back; existing files are not overwritten."""
+
+import csv
+import json
+import os
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odsymnmf import memberships, runs
+from odsymnmf.plots import matrix_picture
+
+NAMES = ["a", "b b", "c\td", "lone \ud800 half", "#e", "f,g"]
+H = np.array([[1, 0, 0], [0.7, 0.5, 0], [0, 2.5, 0], [0, 0.3, 0], [0, 0, 0], [0.2, 0.1, 0]])
+
+
+def write(directory, H, mark="old"):
+    directory.mkdir(exist_ok=True)
+    fit = {"clusters": H.shape[1], "history": [3.0, 2.0], "restarts": [1]}
+    record = {"versions": {"odsymnmf": "1"}, "fit": fit, "mark": mark, "name": NAMES[3]}
+    sets = memberships.overlapping_sets(H) if sparse.issparse(H) else None
+    runs.write_result(directory, NAMES, H, record, sets)
+    runs.write_page(directory, matrix_picture(np.ones((6, 6)), H), "<html>")
+    return directory
+
+
+def rows(path, **options):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file, **options))
+
+
+@pytest.mark.parametrize("form", ["table", "array", "sparse"])
+def test_a_run_is_read_back(tmp_path, monkeypatch, form):
+    if form == "array":
+        monkeypatch.setattr(runs, "MAX_TABLE_ENTRIES", 0)
+    run = write(tmp_path / "run", sparse.csr_array(H) if form == "sparse" else H)
+    names, found = runs.read_membership(run)
+    assert names == [*NAMES[:3], "lone \\ud800 half", *NAMES[4:]]
+    assert sparse.issparse(found) == (form == "sparse")
+    np.testing.assert_array_equal(found.toarray() if form == "sparse" else found, H)
+    labels = rows(run / "labels.csv")[1:]
+    assert [int(row[1]) for row in labels] == memberships.labels(H).tolist()
+    strength = memberships.strength(H)[np.arange(6), [0, 0, 1, 1, 0, 0]]
+    np.testing.assert_allclose([float(row[2]) for row in labels], strength, atol=1e-6)
+    assert runs.read_history(run) == ([3.0, 2.0], [1])
+    assert runs.read_record(run)["name"] == NAMES[3]
+    expected = matrix_picture(np.ones((6, 6)), H)
+    np.testing.assert_array_equal(runs.read_picture(run).values, expected.values)
+    if form == "sparse":
+        cover = rows(run / "clusters.txt", delimiter="\t")
+        assert cover == [["a", "b b", "f,g"], ["c\td", "b b", "lone \\ud800 half", "f,g"], []]
+
+
+def damaged_npz(**arrays):
+    def damage(path):
+        with np.load(path) as content:
+            sound = dict(content)
+        np.savez(path, **{**sound, **arrays})
+
+    return damage
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+DAMAGE = [
+    ("labels.csv", os.remove),
+    ("labels.csv", lambda path: path.write_text("name\n")),
+    ("membership.npz", cut),
+    ("membership.npz", damaged_npz(indices=np.full(7, 2 * 10**9, dtype=np.int64))),
+    ("membership.npz", damaged_npz(indptr=np.array([0, 7, 0, 7, 7, 7, 7], dtype=np.int32))),
+    ("membership.npz", damaged_npz(data=np.array([{}] * 7, dtype=object))),
+    ("matrix.npz", cut),
+    ("matrix.npz", damaged_npz(edges=np.array([0, 1]))),
+    ("run.json", lambda path: path.write_text('{"versions": {"odsymnmf": "1"}}')),
+    ("run.json", cut),
+]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGE)
+def test_damaged_runs_are_rejected(tmp_path, name, damage):
+    run = write(tmp_path / "run", sparse.csr_array(H))
+    damage(run / name)
+    readers = {"matrix.npz": runs.read_picture, "run.json": runs.read_history}
+    with pytest.raises(ValueError, match=rf"cannot load .*{name}|run is not a run"):
+        readers.get(name, runs.read_membership)(run)
+
+
+def replace(target, **options):
+    with runs.new_run(target, **options) as new:
+        write(new, H, mark="new")
+
+
+def test_new_runs(tmp_path):
+    target = tmp_path / "run"
+    replace(target)
+    (tmp_path / "empty").mkdir()
+    replace(tmp_path / "empty")
+    write(tmp_path / "old", H)
+    os.symlink(tmp_path / "old", tmp_path / "link")
+    replace(tmp_path / "link", force=True)
+    for name in ("run", "empty", "old"):
+        assert runs.read_record(tmp_path / name)["mark"] == "new"
+    assert sorted(os.listdir(tmp_path)) == ["empty", "link", "old", "run"]
+
+
+@pytest.mark.parametrize(
+    ("files", "force", "message"),
+    [
+        (["run.json"], False, "already contains a run; use --force"),
+        (["run.json", "thesis.txt"], True, "contains 'thesis.txt', which is not part of a run"),
+        (["thesis.txt"], True, "is not a run of odsymnmf"),
+        (["labels.csv"], True, "is not a run of odsymnmf"),
+    ],
+)
+def test_other_files_are_not_overwritten(tmp_path, files, force, message):
+    target = tmp_path / "run"
+    target.mkdir()
+    for file in files:
+        (target / file).write_text(json.dumps({"versions": {"odsymnmf": "1"}}))
+    with pytest.raises(FileExistsError, match=message):
+        runs.check_directory(target, force=force)
+    # The files may appear while the run is written.
+    target.rename(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError, match=message), runs.new_run(target, force=force):
+        (tmp_path / "elsewhere").rename(target)
+    assert sorted(os.listdir(target)) == sorted(files)
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_places_where_nothing_can_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError, match="is not a directory"):
+        runs.check_directory(tmp_path / "file", force=True)
+    with pytest.raises(NotADirectoryError, match=r"cannot write .*run: .*file is not a directory"):
+        runs.check_directory(tmp_path / "file" / "run")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    with pytest.raises(PermissionError, match="no permission to write to"):
+        runs.check_directory(tmp_path / "deep" / "run")
