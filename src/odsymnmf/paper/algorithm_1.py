@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import Array, check, problem, rank_one_problem, visits
+from odsymnmf.paper.inputs import Array, problem, rank_one_problem, visits
 
 RankOne = Callable[[Array, Array, Sequence[int]], Array]
 
@@ -13,21 +13,21 @@ RankOne = Callable[[Array, Array, Sequence[int]], Array]
 def odsymnmf(
     A: ArrayLike, H0: ArrayLike, rank_one: RankOne, *, sweeps: int = 30, order: str = "columns"
 ) -> Array:
-    """Minimise ||A - H H^T||_OD by solving min_h ||P - h h^T||_OD for one column h at a time.
+    """Minimize ||A - H H^T||_OD by solving min_h ||P - h h^T||_OD for one column h at a time.
 
     Parameters
     ----------
     A : array-like of shape (n, n)
         Symmetric similarities.
     H0 : array-like of shape (n, r)
-        Nonnegative start. An entry above ``upper`` is brought down when it is first visited.
+        Nonnegative start. An entry above ``upper`` is lowered to it when it is first visited.
     rank_one : callable
         ``rank_one(P, h, K)`` returns h with its entries K updated: `rank_one_l2` below or
         `algorithm_3.rank_one_l1`. Their options go in with `functools.partial`.
     sweeps : int
         How often every entry of H is visited (the paper leaves the stopping rule open).
     order : {"columns", "rows"}
-        The paper's order, or the row order of the compiled engine.
+        The paper's order, or the row order of the compiled kernels.
 
     Returns
     -------
@@ -41,9 +41,6 @@ def odsymnmf(
     >>> H.tolist()
     [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     """
-    check(sweeps=sweeps, order=order)
-    if not callable(rank_one):
-        raise ValueError(f"rank_one must be rank_one_l2 or rank_one_l1; got {rank_one!r}.")
     A, H = problem(A, H0)
     R = A - H @ H.T
     for _ in range(sweeps):
@@ -57,7 +54,7 @@ def odsymnmf(
 def rank_one_l2(
     P: ArrayLike, h0: ArrayLike, K: Sequence[int] | None = None, *, upper: float = 1.0
 ) -> Array:
-    """Minimise 1/4 sum_{i != j} (P_ij - h_i h_j)^2 over the entries h_k, k in K, one by one.
+    """Minimize 1/4 sum_{i != j} (P_ij - h_i h_j)^2 over the entries h_k, k in K, one by one.
 
     h_k = max(0, b_k / a_k) with a_k = ||h||^2 - h_k^2 and b_k = h^T P_:,k - h_k P_kk, summed
     without item k, because the differences cancel (ERRATA.md). K = None visits all items.
@@ -68,7 +65,6 @@ def rank_one_l2(
     >>> rank_one_l2([[9, 0.5], [0.5, 9]], [0.3, 1.0], [0]).tolist()
     [0.5, 1.0]
     """
-    check(upper=upper)
     P, h, K = rank_one_problem(P, h0, K)
     for k in K:
         rest = np.delete(np.arange(len(h)), k)

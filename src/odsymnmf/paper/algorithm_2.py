@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import Array, check, problem, visits
+from odsymnmf.paper.inputs import Array, problem, visits
 
 
 def odsymnmf_l2(
@@ -13,7 +13,7 @@ def odsymnmf_l2(
     order: str = "columns",
     upper: float = 1.0,
 ) -> Array:
-    """Minimise sum_{i != j} (A_ij - (H H^T)_ij)^2 by H_kl = max(0, b_kl / a_kl), O(K r) a sweep.
+    """Minimize sum_{i != j} (A_ij - (H H^T)_ij)^2 by H_kl = max(0, b_kl / a_kl), O(K r) a sweep.
 
     Line by line as printed, the cancelling difference C_l - H_kl^2 included (ERRATA.md).
     Where a_kl = 0 the entry becomes 0, as MATLAB's max(0, 0/0) does.
@@ -35,7 +35,6 @@ def odsymnmf_l2(
     >>> H.tolist()
     [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     """
-    check(sweeps=sweeps, order=order, upper=upper)
     A, H = problem(A, H0)
     C = (H**2).sum(axis=0)
     L = (H**2).sum(axis=1)

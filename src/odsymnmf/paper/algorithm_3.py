@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import Array, check, rank_one_problem
+from odsymnmf.paper.inputs import Array, rank_one_problem
 from odsymnmf.paper.weighted_median import constrained_weighted_median
 
 
@@ -17,7 +17,7 @@ def rank_one_l1(
     empty: float = 1.0,
     upper: float = 1.0,
 ) -> Array:
-    """Minimise 1/2 sum_{i != j} |P_ij - h_i h_j| over the entries h_k, k in K, one by one.
+    """Minimize 1/2 sum_{i != j} |P_ij - h_i h_j| over the entries h_k, k in K, one by one.
 
     Each entry is a weighted median: a = h without h_k, b = row k of P without P_kk. K = None
     visits all items. The paper's calligraphic K, all items but k, is `rest` here.
@@ -27,7 +27,6 @@ def rank_one_l1(
     >>> rank_one_l1([[9, 1, 0], [1, 9, 1], [0, 1, 9]], [1, 0, 1], [1]).tolist()
     [1.0, 1.0, 1.0]
     """
-    check(empty=empty, upper=upper)
     P, h, K = rank_one_problem(P, h0, K)
     for k in K:
         rest = np.delete(np.arange(len(h)), k)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import Array, check, problem, visits
+from odsymnmf.paper.inputs import Array, problem, visits
 from odsymnmf.paper.weighted_median import constrained_weighted_median
 
 
@@ -16,7 +16,7 @@ def odsymnmf_l1(
     empty: float = 1.0,
     upper: float = 1.0,
 ) -> Array:
-    """Minimise sum_{i != j} |A_ij - (H H^T)_ij|, one weighted median per entry, O(n^2 r^2) a sweep.
+    """Minimize sum_{i != j} |A_ij - (H H^T)_ij|, one weighted median per entry, O(n^2 r^2) a sweep.
 
     Parameters
     ----------
@@ -37,7 +37,6 @@ def odsymnmf_l1(
     >>> H.tolist()
     [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     """
-    check(sweeps=sweeps, order=order, empty=empty, upper=upper)
     A, H = problem(A, H0)
     for _ in range(sweeps):
         for K, l in visits(H, order):

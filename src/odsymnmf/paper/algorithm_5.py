@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import Array, check, norm, rank, similarity, weights
+from odsymnmf.paper.inputs import Array, similarity
 from odsymnmf.paper.weighted_median import constrained_weighted_median
 
 
@@ -18,7 +18,6 @@ def with_self_similarity(A: ArrayLike, self_similarity: float | None) -> Array:
     >>> with_self_similarity([[0, 3], [3, 0]], 2.0).tolist()
     [[6.0, 3.0], [3.0, 6.0]]
     """
-    check(self_similarity=self_similarity)
     A = similarity(A).copy()
     if self_similarity is not None:
         off_diagonal = A[~np.eye(len(A), dtype=bool)]
@@ -34,9 +33,8 @@ def optimize_hk(R_kJ: ArrayLike, h_J: ArrayLike, p: int, *, upper: float = 1.0) 
     >>> optimize_hk([1.0, 0.0], [1.0, 1.0], p=2)
     0.5
     """
-    check(upper=upper)
-    a, b = weights(h_J, R_kJ, ("h_J", "R_kJ"))
-    if norm(p) == 1:
+    a, b = np.asarray(h_J), np.asarray(R_kJ)
+    if p == 1:
         return constrained_weighted_median(a, b, upper=upper)
     return min(max(0.0, float(a @ b) / float(a @ a)), float(upper)) if a.any() else 0.0
 
@@ -68,9 +66,8 @@ def greedy_init(
     >>> greedy_init([[1, 1, 0], [1, 1, 0], [0, 0, 1]], r=1, p=1).tolist()
     [[1.0], [1.0], [0.0]]
     """
-    check(upper=upper)
     A = with_self_similarity(A, self_similarity)
-    n, r, p = len(A), rank(r), norm(p)
+    n = len(A)
     H = np.zeros((n, r))
     R = A.copy()
     for j in range(r):

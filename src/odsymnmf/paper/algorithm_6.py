@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odsymnmf.paper.algorithm_5 import with_self_similarity
-from odsymnmf.paper.inputs import Array, check, norm, rank
+from odsymnmf.paper.inputs import Array
 from odsymnmf.paper.weighted_median import constrained_weighted_median
 
 
@@ -21,9 +21,8 @@ def greedy_init(
     >>> greedy_init([[1, 1, 0], [1, 1, 0], [0, 0, 1]], r=1, p=2).tolist()
     [[1.0], [1.0], [0.0]]
     """
-    check(upper=upper)
     A = with_self_similarity(A, self_similarity)
-    n, r, p = len(A), rank(r), norm(p)
+    n = len(A)
     H = np.zeros((n, r))
     for j in range(r):
         w: Array = np.ones(n)

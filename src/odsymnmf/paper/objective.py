@@ -1,9 +1,9 @@
-"""Equation (odgeneral): what is minimised."""
+"""Equation (odgeneral): the objective."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import norm, problem
+from odsymnmf.paper.inputs import problem
 
 
 def off_diagonal_error(A: ArrayLike, H: ArrayLike, p: int) -> float:
@@ -16,8 +16,7 @@ def off_diagonal_error(A: ArrayLike, H: ArrayLike, p: int) -> float:
     >>> off_diagonal_error([[1, 1], [1, 1]], [[2], [1]], p=1)
     2.0
     """
-    p = norm(p)
-    A, H = problem(A, H, ("A", "H"))
+    A, H = problem(A, H)
     error = np.abs(A - H @ H.T) ** p
     np.fill_diagonal(error, 0)
     return float(error.sum())

@@ -3,22 +3,20 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import Array, check, problem, real_array, visits
+from odsymnmf.paper.inputs import Array, problem, visits
 
 
 def minimise_quartic(a: float, b: float, upper: float = np.inf) -> float:
-    """Minimise x^4 / 4 + a x^2 / 2 + b x over 0 <= x <= upper.
+    """Minimize x^4 / 4 + a x^2 / 2 + b x over 0 <= x <= upper.
 
     The candidates are 0 and the real roots of x^3 + a x + b. The real part of a complex pair is
-    one more candidate that does no harm, and saves telling a double root from a near miss.
+    a further, harmless candidate; so double roots need no special case.
 
     Examples
     --------
     >>> minimise_quartic(a=-1.0, b=0.0)
     1.0
     """
-    check(upper=upper)
-    a, b = real_array([a, b], "(a, b)", 1)
     x = np.append(0.0, np.clip(np.roots([1.0, 0.0, a, b]).real, 0.0, upper))
     return float(x[np.argmin(x**4 / 4 + a * x**2 / 2 + b * x)])
 
@@ -31,7 +29,7 @@ def symnmf(
     order: str = "columns",
     upper: float = np.inf,
 ) -> Array:
-    """Minimise ||A - H H^T||_F^2, diagonal included: each entry is the root of x^3 + a x + b.
+    """Minimize ||A - H H^T||_F^2, diagonal included: each entry is the root of x^3 + a x + b.
 
     a = C_l + L_k - 2 H_kl^2 - A_kk, and b is minus the b_kl of Algorithm 2.
 
@@ -51,7 +49,6 @@ def symnmf(
     >>> symnmf([[4, 2], [2, 1]], [[1.0], [1.0]]).round(6).tolist()
     [[2.0], [1.0]]
     """
-    check(sweeps=sweeps, order=order, upper=upper)
     A, H = problem(A, H0)
     C = (H**2).sum(axis=0)
     L = (H**2).sum(axis=1)

@@ -3,11 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odsymnmf.paper.inputs import check, weights
-
 
 def weighted_median(a: ArrayLike, b: ArrayLike) -> float:
-    """Minimise sum_i |a_i x - b_i| over all real x, for a >= 0 and not all zero.
+    """Minimize sum_i |a_i x - b_i| over all real x, for a >= 0 and not all zero.
 
     This is the appendix's loop: the smallest breakpoint b_i / a_i at which half of the weight
     is reached. Zero weights leave both S and a, and equal breakpoints all stay in S (ERRATA.md).
@@ -18,12 +16,9 @@ def weighted_median(a: ArrayLike, b: ArrayLike) -> float:
     >>> weighted_median([1, 1, 1], [3, 1, 2])
     2.0
     """
-    a, b = weights(a, b)
-    if not a.any():
-        raise ValueError(
-            "all weights a are zero: every x is a minimiser. Use constrained_weighted_median, "
-            "whose argument empty decides."
-        )
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if not (a >= 0).all() or not a.any():
+        raise ValueError("weights must be >= 0, and one of them > 0")
     nonzero = np.flatnonzero(a)
     S, weight = b[nonzero] / a[nonzero], a[nonzero]
     Inds = np.argsort(S, kind="stable")
@@ -39,9 +34,9 @@ def weighted_median(a: ArrayLike, b: ArrayLike) -> float:
 def constrained_weighted_median(
     a: ArrayLike, b: ArrayLike, *, empty: float = 1.0, upper: float = np.inf
 ) -> float:
-    """Minimise sum_i |a_i x - b_i| over 0 <= x <= upper, for a >= 0.
+    """Minimize sum_i |a_i x - b_i| over 0 <= x <= upper, for a >= 0.
 
-    The sum is convex, so the unconstrained minimiser is moved to the nearest bound.
+    The sum is convex, so the unconstrained minimizer is moved to the nearest bound.
 
     Parameters
     ----------
@@ -60,7 +55,5 @@ def constrained_weighted_median(
     >>> constrained_weighted_median([0, 0], [5, 7])
     1.0
     """
-    a, b = weights(a, b)
-    check(empty=empty, upper=upper)
-    x = weighted_median(a, b) if a.any() else float(empty)
+    x = weighted_median(a, b) if np.any(a) else float(empty)
     return min(max(0.0, x), float(upper))
