@@ -30,6 +30,7 @@ def both_ways(wanted):
         "ann bob 0\nbob dan 3\nbob dan 3\ncid cid 7\n",
         "ann bob {'weight': 0}\nbob dan {'weight': 3.0}\n",
         "name,ann,bob,dan\nann,1,0,\nbob,0,1,3\ndan,,3,1\n",
+        "*Vertices 3\n1 ann\n2 bob\n3 dan\n*Edges\n1 2 0\n2 3 3\n",
     ],
 )
 def test_lists_and_tables(tmp_path, text):
@@ -77,7 +78,7 @@ def test_a_full_matrix_gives_every_pair_but_nan(tmp_path):
     ("text", "words"),
     [
         ("ann,bob,0\nbob,eve,1\n", ["'eve'", "no such item", "correct the name"]),
-        ("eve,bob,0\nbob,fay,1\n", ["'eve' and 1 more"]),
+        ("eve,bob,0\nbob,fay,1\n", ["'eve' (2 such names)"]),
         ("ann,bob,0\nbob,dan,-3\n", ["'bob' and 'dan' is -3", ">= 0"]),
         ("ann,bob,0\nbob,dan,nan\n", ["'bob' and 'dan' is nan"]),
         ("ann,bob,inf\n", ["is inf"]),
@@ -112,10 +113,3 @@ def test_items_of_the_same_name(tmp_path):
     path.write_text("ann,bob,0\n")
     with pytest.raises(io.InputError, match="some items have the same name"):
         io.read_weights(path, ["ann", "bob", "ann"])
-
-
-def test_a_graph_file_is_refused(tmp_path):
-    path = tmp_path / "weights.gml"
-    path.write_text("graph [\n]\n")
-    with pytest.raises(io.InputError, match="give an edge list, a table"):
-        io.read_weights(path, NAMES)

@@ -13,23 +13,8 @@ from typing import Any, BinaryIO
 
 from odsymnmf.inputs import Dataset
 from odsymnmf.io import graphs, matrices
-from odsymnmf.io.symmetrize import (
-    SYMMETRIZE,
-    EdgeList,
-    check_finite,
-    feature_matrix,
-    from_edges,
-    to_symmetric,
-)
-from odsymnmf.io.text import (
-    Table,
-    frame_edges,
-    is_table,
-    item_names,
-    open_text,
-    read_edges,
-    read_table,
-)
+from odsymnmf.io.symmetrize import SYMMETRIZE, EdgeList
+from odsymnmf.io.text import Table, frame_edges, is_table, open_text, read_edges, read_table
 from odsymnmf.utils import check_memory, plain_signature
 
 FORMATS = ("edges", "table", *matrices.FORMATS, "parquet", *graphs.FORMATS)
@@ -48,7 +33,7 @@ SIGNATURES = {
 ENDINGS = {"net": "pajek", "edgelist": "edges"}
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-# Bytes that are decompressed at a time.
+# Bytes decompressed at a time.
 CHUNK = 2**27
 EXTRAS = {"networkx": "graphs", "pandas": "frames", "pyarrow": "parquet"}
 
@@ -149,69 +134,49 @@ def read(
     no weights found: every edge has weight 1
     """
     path = Path(path)
-    for name, value, known in (
-        ("format", format, FORMATS),
-        ("symmetrize", symmetrize, SYMMETRIZE),
-    ):
-        if value is not None and value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+    if format not in (None, *FORMATS):
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
+    if symmetrize not in (None, *SYMMETRIZE):
+        raise ValueError(f"symmetrize must be one of {', '.join(SYMMETRIZE)}; got {symmetrize!r}")
     with open_input(path) as file:
         chosen = format or recognize(path, file)
         if features and chosen in (*graphs.FORMATS, "parquet"):
             raise ValueError("is a graph, and has no features; read it without features=True")
-        content, chosen, target = _parse(file, chosen, features, header, columns, weight_column)
-        feature_names = None
-        if isinstance(content, EdgeList):
-            names = content.names
-            if features:
-                matrix, messages = feature_matrix(content, graph_allowed=format == "edges")
-                feature_names = content.feature_names
-            else:
-                matrix, messages = from_edges(content, symmetrize)
-        elif features:
-            matrix, messages = content.values, content.messages
-            names = content.names or [str(k) for k in range(matrix.shape[0])]
-            feature_names = content.columns
-            check_finite(matrix, names, feature_names)
+        content, chosen = parse(file, chosen, features, header, columns, weight_column)
+        if features:
+            matrix, names = content.features(graph_allowed=format == "edges")
         else:
-            names = item_names(content)
-            matrix, messages = to_symmetric(content.values, names, symmetrize)
-            messages = [*content.messages, *messages]
-        if len({*names}) < len(names):
-            messages = [*messages, "some items have the same name"]
-        return Dataset(matrix, names, chosen, messages, target, feature_names)
+            matrix, names = content.similarities(symmetrize)
+    messages = content.messages + ["some items have the same name"] * (len({*names}) < len(names))
+    feature_names = content.feature_names if features else None
+    return Dataset(matrix, names, chosen, messages, content.target, feature_names)
 
 
-def _parse(
+def parse(
     file: BinaryIO,
     format: str | None,
-    features: bool,
-    header: bool | None,
-    columns: Sequence[str | int] | None,
-    weight_column: str | int | None,
-) -> tuple[EdgeList | Table, str, list[str] | None]:
-    """Return the edges or the table in a file, its format, and the classes of its items."""
+    features: bool = False,
+    header: bool | None = None,
+    columns: Sequence[str | int] | None = None,
+    weight_column: str | int | None = None,
+) -> tuple[EdgeList | Table, str]:
+    """Return the edges or the table in a file, and its format."""
     if format in matrices.FORMATS:
         matrix, messages = matrices.read_matrix(file, format)
-        return Table(matrix, None, None, messages), format, None
+        return Table(matrix, messages=messages), format
     if format == "parquet":
-        frame = matrices.read_parquet(file)
-        return frame_edges(frame, columns, weight_column), format, None
+        return frame_edges(matrices.read_parquet(file), columns, weight_column), format
     data = read_all(file)
     if format in graphs.FORMATS:
-        return graphs.read_graph(data, format, weight_column)
+        return graphs.read_graph(data, format, weight_column), format
     if format != "table" and graphs.has_edge_data(data):
-        return graphs.read_graph(data, "edges", weight_column)
+        return graphs.read_graph(data, "edges", weight_column), "edges"
     text = open_text(data)
-    if format is None:
-        is_list = columns is not None or weight_column is not None
-        format = "edges" if is_list or not is_table(text, features=features) else "table"
+    if format is None and columns is None and weight_column is None:
+        format = "table" if is_table(text, features=features) else "edges"
     if format == "table":
-        return read_table(text, header, features=features), format, None
-    edges = read_edges(
-        text, header=header, columns=columns, weight_column=weight_column, bipartite=features
-    )
-    return edges, format, None
+        return read_table(text, header, features=features), format
+    return read_edges(text, header, columns, weight_column, bipartite=features), "edges"
 
 
 def recognize(path: Path, file: BinaryIO) -> str | None:
@@ -243,31 +208,31 @@ def open_input(path: Path) -> Iterator[BinaryIO]:
             yield file
     except InputError:
         raise
-    except FileNotFoundError:
-        raise _input_error(path, "no such file; check the spelling and the folder") from None
-    except UnicodeDecodeError as error:
-        raise _input_error(path, f"is not UTF-8 ({error}); save it as UTF-8") from None
-    except ImportError as error:
-        if error.name not in EXTRAS:
+    except Exception as error:
+        problem = _problem(error)
+        if problem is None:
             raise
-        remedy = f"pip install 'odsymnmf[{EXTRAS[error.name]}]'"
-        raise _input_error(path, f"needs {error.name}; install it with {remedy}") from None
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise _input_error(path, f"cannot be read: {reason}; copy it again") from None
-    except ValueError as error:
-        raise _input_error(path, str(error)) from None
+        place = f"{path}, " if problem.startswith("line ") else f"{path}: "
+        raise InputError(" ".join(f"{place}{problem}".split())) from None
+
+
+def _problem(error: Exception) -> str | None:
+    """Return the problem and a remedy; None for an error that is not due to the file."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file; check the spelling and the folder"
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8 ({error}); save it as UTF-8"
+    if isinstance(error, ImportError) and error.name in EXTRAS:
+        return f"needs {error.name}; install it with pip install 'odsymnmf[{EXTRAS[error.name]}]'"
+    if isinstance(error, OSError | EOFError | zlib.error | lzma.LZMAError):
+        return f"cannot be read: {getattr(error, 'strerror', None) or error}; copy it again"
+    return str(error) if isinstance(error, ValueError) else None
 
 
 def read_all(file: BinaryIO) -> bytes:
-    """Return what a file holds, without byte order mark, if there is memory to process it."""
+    """Return the bytes of a file, without byte order mark; MemoryError if they are too many."""
     chunks: list[bytes] = []
     while chunk := file.read(CHUNK):
         chunks.append(chunk)
         check_memory(CHUNK * len(chunks), "the file", "use a machine with more memory")
     return b"".join(chunks).removeprefix(b"\xef\xbb\xbf")
-
-
-def _input_error(path: Path, problem: str) -> InputError:
-    where = f"{path}, " if problem.startswith("line ") else f"{path}: "
-    return InputError(" ".join(f"{where}{problem}".split()))

@@ -1,5 +1,6 @@
 """Graph files, read by networkx."""
 
+import io
 import re
 import warnings
 from reprlib import repr as short_repr
@@ -11,45 +12,36 @@ from odsymnmf.io.symmetrize import EdgeList
 from odsymnmf.utils import Array, check_memory
 
 FORMATS = ("graphml", "gexf", "gml", "pajek", "adjlist")
-# Attributes of edges and of nodes, in the order in which they are looked for.
+# Attributes of edges and of nodes, in the order in which they are tried.
 WEIGHTS = ("weight", "value")
 LABELS = ("label", "name")
 TARGETS = ("target", "class", "community", "group")
-GEXF_NAMESPACE = b'xmlns="http://www.gexf.net/1.2draft"'
+GEXF_NAMESPACE = 'xmlns="http://www.gexf.net/1.2draft"'
 
 
-def read_graph(
-    data: bytes, format: str, weight_column: str | int | None = None
-) -> tuple[EdgeList, str, list[str] | None]:
-    """Return the edges of a graph file, its format, and the classes of its nodes, if any."""
+def read_graph(data: bytes, format: str, weight_column: str | int | None = None) -> EdgeList:
+    """Return the edges of a graph file, and the classes of its nodes, if any."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about ports and keys without a type
-            graphs = _PARSERS[format](data)
+            graph = _PARSERS[format](data.decode("utf-8"))
     except (ImportError, UnicodeDecodeError, MemoryError):
         raise
     except Exception as error:  # networkx raises many types for damaged files
         line = re.search(r"\((\d+), \d+\)$|line (\d+)", str(error))
-        where = f"line {line[1] or line[2]}: " if line else ""
+        place = f"line {line[1] or line[2]}: " if line else ""
         reason = (str(error) or type(error).__name__)[:200]
-        raise ValueError(f"{where}cannot be read as {format} ({reason}); save it again") from None
-    nodes = list(graphs[0])
-    if not nodes:
+        raise ValueError(f"{place}cannot be read as {format} ({reason}); save it again") from None
+    if not graph:
         raise ValueError("holds no nodes; give at least one")
-    index = {node: k for k, node in enumerate(nodes)}
-    ends = [(index[a], index[b]) for graph in graphs for a, b in graph.edges()]
+    index = {node: k for k, node in enumerate(graph)}
+    ends = [(index[a], index[b]) for a, b in graph.edges()]
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    weights = _weights(graphs, weight_column, 1.0 if format in ("gexf", "pajek") else None)
-    arcs = np.repeat(
-        [graph.is_directed() for graph in graphs], [graph.number_of_edges() for graph in graphs]
-    )
-    if arcs.any() and not arcs.all():  # an edge stands for two arcs
-        i, j = np.r_[i, j[~arcs]], np.r_[j, i[~arcs]]
-        weights = None if weights is None else np.r_[weights, weights[~arcs]]
-    directed = bool(arcs.any()) if format not in ("adjlist", "edges") else None
-    names = _attribute(graphs[0], LABELS, distinct=True) or [str(node) for node in nodes]
-    edges = EdgeList(i, j, weights, names, [], directed)
-    return edges, format, _attribute(graphs[0], TARGETS, distinct=False)
+    weights = _weights(graph, weight_column, 1.0 if format in ("gexf", "pajek") else None)
+    directed = graph.is_directed() if format not in ("adjlist", "edges") else None
+    names = _attribute(graph, LABELS, distinct=True) or [str(node) for node in graph]
+    target = _attribute(graph, TARGETS, distinct=False)
+    return EdgeList(i, j, weights, names, [], directed, target=target)
 
 
 def has_edge_data(data: bytes) -> bool:
@@ -58,39 +50,37 @@ def has_edge_data(data: bytes) -> bool:
     return first is not None and re.search(rb"[\s,;]\{.*\}\s*$", first[1]) is not None
 
 
-def _parse_graphml(data: bytes) -> list[Any]:
+def _parse_graphml(text: str) -> Any:
     import networkx
 
-    return [networkx.parse_graphml(data.decode("utf-8"))]
+    return networkx.parse_graphml(text)
 
 
-def _parse_gexf(data: bytes) -> list[Any]:
-    import io
-
+def _parse_gexf(text: str) -> Any:
     import networkx
 
     # networkx does not know every namespace that Gephi writes.
-    known = re.sub(rb'xmlns="[^"]*gexf\.net/[^"/]*"', GEXF_NAMESPACE, data, count=1)
-    if b"xmlns=" not in known:
-        known = known.replace(b"<gexf", b"<gexf " + GEXF_NAMESPACE, 1)
-    return [networkx.read_gexf(io.BytesIO(known))]
+    text = re.sub(r'xmlns="[^"]*gexf\.net/[^"/]*"', GEXF_NAMESPACE, text, count=1)
+    if "xmlns=" not in text:
+        text = text.replace("<gexf", f"<gexf {GEXF_NAMESPACE}", 1)
+    return networkx.read_gexf(io.BytesIO(text.encode()))
 
 
-def _parse_gml(data: bytes) -> list[Any]:
+def _parse_gml(text: str) -> Any:
     import networkx
 
     # GML is ASCII, and other characters are written as in XML; many programs write UTF-8.
-    text = data.decode("utf-8").encode("ascii", "xmlcharrefreplace").decode()
+    text = text.encode("ascii", "xmlcharrefreplace").decode()
     if not re.search(r"\bmultigraph\b", text):  # without it, networkx rejects repeated edges
         text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
-    return [networkx.parse_gml(text, label=None)]
+    return networkx.parse_gml(text, label=None)
 
 
-def _parse_pajek(data: bytes) -> list[Any]:
+def _parse_pajek(text: str) -> Any:
     """Parse sections one by one: networkx reads all links of a file as its first section says."""
     import networkx
 
-    text = re.sub(r"(?m)^\s*(%.*)?\n", "", data.decode("utf-8").replace("\r", "\n") + "\n")
+    text = re.sub(r"(?m)^\s*(%.*)?\n", "", text.replace("\r", "\n") + "\n")
     head, *sections = re.split(r"(?im)^(?=\*(?:edges|arcs|matrix))", text)
     unsupported = re.search(r"(?im)^\*(?:edges|arcs)list", text)
     if unsupported:
@@ -108,33 +98,39 @@ def _parse_pajek(data: bytes) -> list[Any]:
     ]
     if any(len(graph) != n for graph in graphs):
         raise ValueError("labels are repeated, or links end at vertices that do not exist")
-    return graphs
+    if any(graph.is_directed() and graph.size() for graph in graphs):
+        graphs = [networkx.MultiDiGraph(graph) for graph in graphs]  # an edge stands for two arcs
+    else:
+        graphs = [networkx.MultiGraph(graph) for graph in graphs]
+    for graph in graphs[1:]:
+        graphs[0].add_edges_from(graph.edges(data=True))
+    return graphs[0]
 
 
-def _parse_adjlist(data: bytes) -> list[Any]:
+def _parse_adjlist(text: str) -> Any:
     import networkx
 
-    lines = _lines(data)
+    lines = _lines(text)
     mark = next((m for m in "\t;," if any(m in line for line in lines[:100])), None)
     if mark is not None:
         words = ((word.strip() for word in line.split(mark)) for line in lines)
         lines = [mark.join(filter(None, line)) for line in words]
     # No line has a zero byte: networkx cuts lines at the character for comments.
-    return [networkx.parse_adjlist(lines, "\0", mark, create_using=networkx.MultiDiGraph)]
+    return networkx.parse_adjlist(lines, "\0", mark, create_using=networkx.MultiDiGraph)
 
 
-def _parse_edges(data: bytes) -> list[Any]:
+def _parse_edges(text: str) -> Any:
     """Parse edges with dictionaries of data, which networkx reads as literals."""
     import networkx
 
-    lines = _lines(data)
+    lines = _lines(text)
     mark = next((m for m in "\t;," if m in lines[0].partition("{")[0]), None)
-    return [networkx.parse_edgelist(lines, None, mark, create_using=networkx.MultiDiGraph)]
+    return networkx.parse_edgelist(lines, None, mark, create_using=networkx.MultiDiGraph)
 
 
-def _lines(data: bytes) -> list[str]:
+def _lines(text: str) -> list[str]:
     """Return the lines that are neither blank nor comments."""
-    lines = (line.strip() for line in data.decode("utf-8").splitlines())
+    lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith(("#", "%"))]
 
 
@@ -157,23 +153,21 @@ def _attribute(graph: Any, keys: tuple[str, ...], *, distinct: bool) -> list[str
     return None
 
 
-def _weights(graphs: list[Any], weight: Any, default: float | None) -> Array | None:
+def _weights(graph: Any, weight: Any, default: float | None) -> Array | None:
     """Return the weights of all edges; None if they have none."""
     for key in (weight,) if weight else WEIGHTS:
-        edges = [edge for graph in graphs for edge in graph.edges(data=key)]
-        if any(value is not None for *_, value in edges):
+        edges = list(graph.edges(data=key, default=default))
+        if any(key in attributes for *_, attributes in graph.edges(data=True)):
             break
     else:
         if weight:
             raise ValueError(f"no edge has an attribute {weight!r}; check weight_column")
         return None
-    weights = np.empty(len(edges))
-    for k, (a, b, value) in enumerate(edges):
-        try:
-            weights[k] = float(default if value is None and default is not None else value)
-        except (TypeError, ValueError):
-            pair = f"{short_repr(str(a))} to {short_repr(str(b))}"
-            raise ValueError(
-                f"the {key} of {pair} is {short_repr(value)}; give every edge a number"
-            ) from None
-    return weights
+    try:
+        return np.array([float(value) for *_, value in edges])
+    except (TypeError, ValueError):
+        a, b, value = next(edge for edge in edges if not isinstance(edge[2], int | float))
+        pair = f"{short_repr(str(a))} to {short_repr(str(b))}"
+        raise ValueError(
+            f"the {key} of {pair} is {short_repr(value)}; give every edge a number"
+        ) from None

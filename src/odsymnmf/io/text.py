@@ -5,14 +5,14 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.io.symmetrize import EdgeList
+from odsymnmf.io.symmetrize import EdgeList, check_finite, to_symmetric
 from odsymnmf.utils import Array
 
 # Rows that decide on the format, the header and the columns.
@@ -81,13 +81,11 @@ class DelimitedText:
         values = pandas.to_numeric(column, errors="coerce").astype(np.float64)
         wrong = np.flatnonzero(values.isna() & column.notna())
         if len(wrong):
-            cell, line = str(column.iloc[wrong[0]]), self.line_of(first_row + int(wrong[0]))
-            remedy = "give a number there, or choose other columns"
-            if is_number(cell.replace(",", ".")):
-                remedy = "write numbers with a decimal point"
-            elif _is_sentence(cell):
-                remedy = "to cluster texts, use io.read_texts or --text"
-            raise ValueError(f"line {line}: {short_repr(cell)} is not a number; {remedy}")
+            cell, line = short_repr(str(column.iloc[wrong[0]])), self.line_of(first_row + wrong[0])
+            raise ValueError(
+                f"line {line}: {cell} is not a number; write one with a decimal point, choose "
+                "other columns, or use --text for texts"
+            )
         return np.array(values)
 
 
@@ -105,13 +103,12 @@ def open_text(data: bytes) -> DelimitedText:
     corner = len(head[0]) + 1 == len(head[-1]) and not any(map(is_number, head[0]))
     head[0] = [""] * corner + head[0]
     text = DelimitedText(data, separator, head, corner)
-    width = len(head[0])
-    odd = next((k for k, row in enumerate(head) if len(row) != width), None)
-    if odd is not None:
-        raise ValueError(
-            f"line {text.line_of(odd)}: {len(head[odd])} fields where the lines above have "
-            f"{width}; {UNEQUAL}"
-        )
+    for k, row in enumerate(head):
+        if len(row) != len(head[0]):
+            raise ValueError(
+                f"line {text.line_of(k)}: {len(row)} fields where the lines above have "
+                f"{len(head[0])}; {UNEQUAL}"
+            )
     return text
 
 
@@ -119,9 +116,9 @@ def parser_error(error: Exception) -> ValueError:
     """Return an error of pandas with the line first, and a remedy."""
     match = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if match:
-        wanted, line, seen = match.groups()
+        expected, line, width = match.groups()
         return ValueError(
-            f"line {line}: {seen} fields where the lines above have {wanted}; {UNEQUAL}"
+            f"line {line}: {width} fields where the lines above have {expected}; {UNEQUAL}"
         )
     reason = str(error).removeprefix("Error tokenizing data. C error: ")
     return ValueError(f"cannot be split into columns ({reason}); save it with a program for CSV")
@@ -139,10 +136,6 @@ def is_number(cell: str) -> bool:
         return "_" not in cell and float(cell) is not None
     except ValueError:
         return False
-
-
-def _is_sentence(cell: str) -> bool:
-    return len(cell.split()) > 3
 
 
 def _lines(data: bytes) -> Iterator[str]:
@@ -179,12 +172,12 @@ def edge_columns(
 ) -> EdgeColumns:
     """Choose columns by their names, or numbers from 1; see `odsymnmf.io.read` for the defaults."""
     lower = [name.strip().lower() for name in names]
-    weight = None
+    weight: int | None = None
     if columns is not None:
         if not 2 <= len(columns) <= 3:
             raise ValueError(f"columns={tuple(columns)} must name source, target and maybe weight")
-        ends = [_index(names, column) for column in columns[:2]]
-        weight = _index(names, columns[2]) if len(columns) > 2 else None
+        ends = [_index(names, column) for column in columns]
+        weight = ends.pop() if len(ends) == 3 else None
     else:
         start = int(lower[0] == "" and len(names) > 2)  # names of the rows
         ends = find_ends(names) or [start, start + 1]
@@ -205,23 +198,29 @@ def find_ends(names: Sequence[str]) -> list[int] | None:
     return next(pairs, None)
 
 
+def shorten(names: Sequence[str]) -> str:
+    """Return the first eight names that are not empty, quoted."""
+    quoted = [short_repr(name) for name in names if name.strip()]
+    return ", ".join(quoted[:8]) + f" and {len(quoted) - 8} more" * (len(quoted) > 8)
+
+
 def _index(names: Sequence[str], column: str | int) -> int:
     if column in names:
         return names.index(str(column))
     if str(column).isdecimal() and 1 <= int(column) <= len(names):
         return int(column) - 1
-    shown = ", ".join(map(short_repr, names[:8])) + ", ..." * (len(names) > 8)
-    raise ValueError(f"there is no column {column!r}; it has {shown}")
+    raise ValueError(f"there is no column {column!r}; it has {shorten(names)}")
 
 
 def column_messages(names: Sequence[str], used: EdgeColumns, *, typed: bool = False) -> list[str]:
     """Return messages about columns that are ignored, and about weights under another name."""
     known = {*used.ends, used.weight, used.type if typed else None}
-    ignored = [short_repr(name) for k, name in enumerate(names) if k not in known and name.strip()]
+    ignored = shorten([name for k, name in enumerate(names) if k not in known])
     messages = []
     if ignored:
-        shown = ", ".join(ignored[:8]) + f" and {len(ignored) - 8} more" * (len(ignored) > 8)
-        messages.append(f"columns ignored: {shown} (choose others with columns= or weight_column=)")
+        messages.append(
+            f"columns ignored: {ignored} (choose others with columns= or weight_column=)"
+        )
     if used.weight is not None and names[used.weight].strip().lower() not in ("weight", "3"):
         messages.append(f"the weights are in column {short_repr(names[used.weight])}")
     return messages
@@ -229,11 +228,11 @@ def column_messages(names: Sequence[str], used: EdgeColumns, *, typed: bool = Fa
 
 def read_edges(
     text: DelimitedText,
+    header: bool | None,
+    columns: Sequence[str | int] | None,
+    weight_column: str | int | None,
     *,
-    header: bool | None = None,
-    columns: Sequence[str | int] | None = None,
-    weight_column: str | int | None = None,
-    bipartite: bool = False,
+    bipartite: bool,
 ) -> EdgeList:
     """Return the edges of a list; if bipartite, targets are numbered by themselves.
 
@@ -248,41 +247,43 @@ def read_edges(
     is_header = header if header is not None else _has_header(top, body, columns)
     if is_header and not body:
         raise ValueError("a header, but no edges below it; give at least one")
-    first_row = int(is_header is not False)
-    rows = text.head[first_row:]
-    names = top if first_row else [str(k + 1) for k in range(width)]
+    numbers = [str(k + 1) for k in range(width)]
+    rows, names = (text.head, numbers) if is_header is False else (body, top)
     numeric = [any(is_number(row[k].replace(",", ".")) for row in rows) for k in range(width)]
     used = edge_columns(names, numeric, columns, weight_column)
-    frame = _parse_columns(text, first_row, used)
-    ends, first_edge = [frame[k] for k in used.ends], [top[k] for k in used.ends]
+    frame = _parse_columns(text, is_header, used)
+    ends = [frame[k] for k in used.ends]
     numbered = [number_items([end]) for end in ends] if bipartite else [number_items(ends)]
+    if is_header is None:  # the items of the first row are numbered first
+        n_first = [int(codes[:, 0].max()) + 1 for codes, _ in numbered]
+        is_header = all(
+            codes[:, 1:].min() >= n for n, (codes, _) in zip(n_first, numbered, strict=True)
+        )
+        if is_header:
+            frame = frame.iloc[1:]
+            numbered = [
+                (codes[:, 1:] - n, items[n:])
+                for n, (codes, items) in zip(n_first, numbered, strict=True)
+            ]
+        else:
+            names = numbers
     if any("" in items for _, items in numbered):
-        empty = np.flatnonzero((ends[0] == "") | (ends[1] == ""))
-        line = text.line_of(first_row + int(empty[0]))
+        empty = np.flatnonzero((frame[used.ends] == "").any(axis=1))
+        line = text.line_of(is_header + int(empty[0]))
         raise ValueError(f"line {line}: no name where one is needed; fill it in or drop the line")
-    if is_header is None:
-        is_header = all({*first_edge}.isdisjoint(items) for _, items in numbered)
-        if not is_header:
-            names = [str(k + 1) for k in range(width)]
-            first = [[name] for name in first_edge] if bipartite else [first_edge]
-            numbered = [_prepend(row, *rest) for row, rest in zip(first, numbered, strict=True)]
     directed = None
     if is_header and used.type is not None:
-        kinds = frame[used.type].astype(str).str.strip().str.lower()
-        directed = True if (kinds == "directed").any() else None
-        directed = False if directed is None and (kinds == "undirected").any() else directed
+        kinds = {str(kind).strip().lower() for kind in frame[used.type].unique()}
+        directed = True if "directed" in kinds else False if "undirected" in kinds else None
     messages = []
     if header is None and not is_header:
         messages.append("no header: the first row is an edge")
     elif header is None and find_ends(top) is None:
-        shown = ", ".join(short_repr(name) for name in top[:8] if name)
-        messages.append(f"the first row is taken as a header: {shown}")
+        messages.append(f"the first row is taken as a header: {shorten(top)}")
     messages += column_messages(names, used, typed=directed is not None)
-    source, target = (all(_is_sentence(row[k]) for row in rows) for k in used.ends)
+    source, target = (all(len(row[k].split()) > 3 for row in rows) for k in used.ends)
     messages += [SENTENCES] * (target and not source)
-    weights = None
-    if used.weight is not None:
-        weights = text.to_float(frame[used.weight], first_row)
+    weights = None if used.weight is None else text.to_float(frame[used.weight], int(is_header))
     if not bipartite:
         ((i, j), items) = numbered[0]
         return EdgeList(i, j, weights, items, messages, directed)
@@ -305,15 +306,15 @@ def _has_header(
     return False if not body or any(map(is_number, top)) else None
 
 
-def _parse_columns(text: DelimitedText, first_row: int, used: EdgeColumns) -> Any:
-    """Parse all rows; both ends are integers, or strings if some are not."""
-    header, numbers = bool(first_row), [] if used.weight is None else [used.weight]
-    heads = [row[k] for row in text.head[first_row:] for k in used.ends]
-    if all(map(INTEGER.fullmatch, heads)) and not _has_padded_integers(text.data):
+def _parse_columns(text: DelimitedText, header: bool | None, used: EdgeColumns) -> Any:
+    """Parse the rows below the header; both ends are integers, or strings if some are not."""
+    numbers = [] if used.weight is None else [used.weight]
+    cells = [row[k] for row in text.head[bool(header) :] for k in used.ends]
+    if all(map(INTEGER.fullmatch, cells)) and not _has_padded_integers(text.data):
         with suppress(ValueError, OverflowError):
             dtype = dict.fromkeys(used.ends, np.int64) | dict.fromkeys(numbers, np.float64)
-            return text.parse(header, dtype, numbers, NANS)
-    return text.parse(header, dict.fromkeys(used.ends, str), numbers, NANS)
+            return text.parse(bool(header), dtype, numbers, NANS)
+    return text.parse(bool(header), dict.fromkeys(used.ends, str), numbers, NANS)
 
 
 def _has_padded_integers(data: bytes) -> bool:
@@ -321,15 +322,14 @@ def _has_padded_integers(data: bytes) -> bool:
     characters = np.frombuffer(data, dtype=np.uint8)
     zeros = np.flatnonzero(characters[1:-1] == ord("0"))
     is_first = np.isin(np.arange(256), [*b' \t\n\r,;"'])[characters[zeros]]
-    is_padded = is_first & (characters[zeros + 2] - np.uint8(ord("0")) < 10)
-    return bool(is_padded.any())
+    return bool((is_first & (characters[zeros + 2] - np.uint8(ord("0")) < 10)).any())
 
 
 def number_items(columns: list[Any]) -> tuple[Array, list[str]]:
     """Number the items in columns jointly; return the numbers in each column, and the names.
 
     The columns are all integers or all strings. Integers are sorted; names keep the order in which
-    they appear.
+    they appear, row by row.
     """
     import pandas
 
@@ -339,24 +339,12 @@ def number_items(columns: list[Any]) -> tuple[Array, list[str]]:
             raise ValueError(
                 f"the id {values.min()} is negative; number the items from 0 or 1, or give names"
             )
-        if values.max() > 4 * len(values):
-            codes, ids = pandas.factorize(values, sort=True)
-        else:  # several times faster than hashing
-            present = np.bincount(values) > 0
-            codes, ids = (np.cumsum(present, dtype=np.int32) - 1)[values], np.flatnonzero(present)
-        return codes.reshape(len(columns), -1), [str(k) for k in ids.tolist()]
+        codes, ids = pandas.factorize(values, sort=True)
+        return codes.reshape(len(columns), -1), ids.astype(str).tolist()
     codes, names = pandas.factorize(pandas.concat(columns))
     merged, names = pandas.factorize(names.str.strip())
     codes, order = pandas.factorize(merged[codes].reshape(len(columns), -1).T.ravel())
     return codes.reshape(-1, len(columns)).T, names[order].tolist()
-
-
-def _prepend(row: list[str], codes: Array, names: list[str]) -> tuple[Array, list[str]]:
-    """Return the numbers and names of `number_items` with a row before all others."""
-    ordered = list(dict.fromkeys([*row, *names]))
-    index = {name: k for k, name in enumerate(ordered)}
-    new = np.array([index[name] for name in names])
-    return np.column_stack([[index[name] for name in row], new[codes]]), ordered
 
 
 def frame_edges(
@@ -387,13 +375,33 @@ def frame_edges(
 # --- tables ----------------------------------------------------------------------------------
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """A matrix with the names of its rows and columns, if there are any."""
 
     values: Any
-    names: list[str] | None
-    columns: list[str] | None
-    messages: list[str] = []  # noqa: RUF012
+    row_names: list[str] | None = None
+    feature_names: list[str] | None = None
+    messages: list[str] = field(default_factory=list)
+    target: None = None
+
+    def features(self, *, graph_allowed: bool) -> tuple[Any, list[str]]:
+        """Return the matrix of items x features, and the names of the items."""
+        names = self.row_names or [str(k) for k in range(self.values.shape[0])]
+        check_finite(self.values, names, self.feature_names)
+        return self.values, names
+
+    def similarities(self, symmetrize: str | None) -> tuple[Any, list[str]]:
+        """Return the symmetric matrix, and the names of the items."""
+        rows, columns = self.row_names, self.feature_names
+        if rows and columns and len(rows) == len(columns) and rows != columns:
+            k = next(k for k in range(len(rows)) if rows[k] != columns[k])
+            raise ValueError(
+                f"row {k + 1} is called {short_repr(rows[k])}, but column {k + 1} "
+                f"{short_repr(columns[k])}; put rows and columns in the same order"
+            )
+        names = rows or columns or [str(k) for k in range(self.values.shape[0])]
+        return to_symmetric(self.values, names, symmetrize, self.messages), names
 
 
 def is_table(text: DelimitedText, *, features: bool) -> bool:
@@ -460,18 +468,6 @@ def read_table(text: DelimitedText, header: bool | None, *, features: bool) -> T
     if 0 in values.shape:
         raise ValueError("has names, but no numbers; give at least one row and column of numbers")
     return Table(values, left if named else None, top[named:] if header else None)
-
-
-def item_names(table: Table) -> list[str]:
-    """Return the names of the items of a table of similarities."""
-    names, columns = table.names, table.columns
-    if names and columns and names != columns and len(names) == len(columns):
-        k = next(k for k, pair in enumerate(zip(names, columns, strict=True)) if len({*pair}) > 1)
-        raise ValueError(
-            f"row {k + 1} is called {short_repr(names[k])}, but column {k + 1} "
-            f"{short_repr(columns[k])}; put rows and columns in the same order"
-        )
-    return names or columns or [str(k) for k in range(table.values.shape[0])]
 
 
 def _is_value(cell: str) -> bool:
