@@ -21,7 +21,7 @@ def write(directory, H, mark="old"):
     record = {"versions": {"odsymnmf": "1"}, "fit": fit, "mark": mark, "name": NAMES[3]}
     sets = memberships.overlapping_sets(H) if sparse.issparse(H) else None
     runs.write_result(directory, NAMES, H, record, sets)
-    runs.write_page(directory, matrix_picture(np.ones((6, 6)), H), "<html>")
+    runs.write_picture(directory, matrix_picture(np.ones((6, 6)), H))
     return directory
 
 

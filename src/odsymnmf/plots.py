@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
 
 from odsymnmf.inputs import to_similarity_matrix
 from odsymnmf.membership_view import MembershipView, as_view, names_of
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships", "plot_n_clusters"]
 
-POSITIVE, NEGATIVE, UNASSIGNED = "#2f62d9", "#d9622b", "#8a8f98"
+SIGNS = NEGATIVE, POSITIVE = "#d9622b", "#2f62d9"
+UNASSIGNED = "#8a8f98"
 FIRST_COLORS = (
     "#3b6fd4", "#d2691e", "#2e9e6b", "#b0409c", "#a9851c", "#d6455d", "#2793ab", "#7a5fd0",
 )  # fmt: skip
@@ -120,12 +122,13 @@ def plot_convergence(
     >>> ax.get_xlabel()
     'iterations'
     """
-    steps: Any = ()
-    if hasattr(history, "history_"):
-        history, steps = history.history_, history.restart_steps_
-    elif hasattr(history, "history"):
-        history, steps = history.history, history.restart_steps
-    values = np.asarray(history, dtype=np.float64)
+    values, steps = history_of(history) or (history, ())
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"history must be a result or a list of objectives; got {type(history).__name__}."
+        ) from error
     if values.ndim != 1 or not values.size:
         raise ValueError(f"history must be a list of objectives; got shape {values.shape}.")
     marked = np.asarray(steps if restarts is None else restarts, dtype=np.intp)
@@ -491,6 +494,14 @@ def graph_layout(links: Links, view: MembershipView) -> Array:
         points = points + force * np.minimum(longest / np.maximum(length, 1e-12), 0.1)
     points -= (points.max(axis=0) + points.min(axis=0)) / 2
     return points / max(float(np.abs(points).max()), 1e-9)
+
+
+def history_of(result: Any) -> tuple[Array, Array] | None:
+    """Return the objectives of a result, and which of them follow a restart."""
+    if hasattr(result, "fit"):
+        check_is_fitted(result)
+        return result.history_, result.restart_steps_
+    return (result.history, result.restart_steps) if hasattr(result, "history") else None
 
 
 def check_names(names: Sequence[Any] | None, n: int) -> list[str]:

@@ -136,14 +136,12 @@ def write_membership(directory: Path, names: Sequence[str], H: Any) -> None:
         write_table(directory / "membership.csv", header, rows)
 
 
-def write_page(directory: Path, picture: MatrixPicture | None, page: str) -> None:
-    """Write matrix.npz and report.html."""
+def write_picture(directory: Path, picture: MatrixPicture | None) -> None:
+    """Write matrix.npz, unless there are too many clusters for a picture."""
     if picture is not None:
         np.savez_compressed(
             directory / "matrix.npz", values=picture.values, edges=picture.edges, n=picture.n
         )
-    with open(directory / "report.html", "w", **TEXT) as file:
-        file.write(page)
 
 
 def write_topics(directory: Path, topics: Sequence[Sequence[tuple[str, float]]]) -> None:

@@ -9,7 +9,6 @@ from cli_problems import FILES, rows, run, write_edges
 import odsymnmf as od
 from odsymnmf import io, report
 from odsymnmf import runs as room
-from odsymnmf.cli import cluster as command
 from odsymnmf.similarity import Gram, Sparse, degree_normalized
 from odsymnmf.solvers import losses
 
@@ -63,7 +62,7 @@ def test_same_seed_same_bytes(edges, tmp_path):
     assert a == b != c
 
 
-@pytest.mark.parametrize("loss", command.LOSSES)
+@pytest.mark.parametrize("loss", losses.names())
 def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")
     assert result.exit_code == 0
@@ -87,13 +86,13 @@ def test_features_are_compared(affinity, tmp_path):
 def test_the_report_is_given_what_was_fitted(edges, tmp_path, monkeypatch):
     """After normalize, and X rather than X X^T for cosines."""
     given = []
-    original = report.page
+    original = report.write
 
-    def page(A, *arguments, **options):
-        given.append(A)
-        return original(A, *arguments, **options)
+    def write(model, *arguments, **options):
+        given.append(model.similarity_)
+        original(model, *arguments, **options)
 
-    monkeypatch.setattr(report, "page", page)
+    monkeypatch.setattr(report, "write", write)
     arguments = ["-r", 2, "--normalize", "degree", "-o", tmp_path / "a"]
     assert run("cluster", edges, *arguments).exit_code == 0
     assert isinstance(given[0], Sparse)
@@ -126,7 +125,7 @@ def test_results_go_to_stdout_and_progress_to_stderr(edges, tmp_path):
     assert "to reach convergence, increase --max-iter" in result.stderr
     assert "of at most" not in result.stdout
     assert "cluster  items  top members, including overlaps" in result.stdout
-    assert "not converged after 1 iteration " in result.stdout
+    assert "not converged after 1 iteration, " in result.stdout
     assert "Warning" not in result.output
     quiet = run("cluster", edges, *options, "-q", "-o", tmp_path / "quiet")
     assert (quiet.exit_code, quiet.output) == (0, "")
@@ -139,7 +138,7 @@ def test_items_of_no_cluster_are_counted(tmp_path):
     assert result.exit_code == 0
     loose = sum(row[1:] == ["-1", "0.0"] for row in rows(tmp_path / "run" / "labels.csv"))
     assert loose >= 2
-    assert f"{loose} items belong to no cluster" in result.stdout
+    assert f"{loose} items in no cluster" in result.stdout
 
 
 def test_what_was_decided_is_written_down(edges, tmp_path):
@@ -201,7 +200,7 @@ def test_names_like_formulas_or_control_characters(tmp_path):
     path = tmp_path / "graph.csv"
     path.write_text("=1+1,-5\n-5,\x1b[2Jb\n\x1b[2Jb,=1+1\n+49x,\x1b[2Jb\n")
     result = run("cluster", path, "-r", 1, "-o", tmp_path / "run")
-    assert "2 names look like formulas, such as '=1+1'" in result.stderr
+    assert "2 of the names look like formulas, such as '=1+1'" in result.stderr
     assert "\x1b" not in result.output
     names = {row[0] for row in rows(tmp_path / "run" / "labels.csv")[1:]}
     assert names == {"=1+1", "-5", "\x1b[2Jb", "+49x"}

@@ -7,8 +7,8 @@ from cli_problems import run
 
 import odsymnmf as od
 from odsymnmf import affinity, defaults, io
-from odsymnmf.cli import cluster as command
-from odsymnmf.cli.options import FORMATS
+from odsymnmf.cli.cluster import cluster
+from odsymnmf.cli.options import FIT, FORMATS
 from odsymnmf.fit import LossName
 from odsymnmf.init.initialize import INITIALIZATIONS
 from odsymnmf.solvers import losses
@@ -40,10 +40,12 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
         "random_state": 5,
         "gamma": 2,
         "n_neighbors": 4,
+        "checkpoint": str(tmp_path / "c"),
+        "checkpoint_every": 7.0,
     }
     options = [x for name, value in given.items() for x in ("--" + name.replace("_", "-"), value)]
     assert run("cluster", edges, *options, "-q", "-o", tmp_path / "run").exit_code == 0
-    rest = {"affinity": "precomputed", "sparse_membership": "auto", "checkpoint": None}
+    rest = {"affinity": "precomputed", "sparse_membership": "auto"}
     assert seen == {**given, **rest, "resolution": None, "verbose": 0}
     resolution = ("-r", "auto", "--resolution", 2)
     assert run("cluster", edges, *resolution, "-q", "-o", tmp_path / "other").exit_code == 0
@@ -51,22 +53,20 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
 
 def test_choices_are_those_of_the_library():
-    assert FORMATS == io.FORMATS
-    assert command.AFFINITIES == affinity.AFFINITIES
-    assert ("multilevel", *INITIALIZATIONS) == command.STARTS
-    assert defaults.SPARSE_INITIALIZATIONS == command.MANY_STARTS
-    assert tuple(losses.names()) == command.LOSSES == get_args(LossName)
+    choices = {
+        name: [*kind.choices] for name, (kind, *_) in FIT.items() if hasattr(kind, "choices")
+    }
+    assert io.FORMATS == FORMATS
+    assert choices["affinity"] == [*affinity.AFFINITIES]
+    initializations = {"auto", "multilevel", *INITIALIZATIONS, *defaults.SPARSE_INITIALIZATIONS}
+    assert {*choices["init"]} == initializations
+    assert choices["loss"] == [*losses.names()] == [*get_args(LossName)]
 
 
-def test_every_option_of_the_estimator_is_there():
-    # verbose follows from the terminal and --quiet; a checkpoint is written every minute; --many
-    # stands for sparse_membership=True.
-    missing = {*od.ODSymNMF().get_params()} - {option.name for option in command.cluster.params}
-    assert missing == {"verbose", "checkpoint_every", "sparse_membership"}
-
-
-def test_defaults_are_those_of_the_estimator():
-    expected = {**od.ODSymNMF().get_params(), "random_state": 0}
-    given = command.cluster.make_context("cluster", ["x", "-r", "1"]).params
-    for name in {*expected} & {*given} - {"n_clusters", "affinity"}:
+def test_options_and_defaults_are_those_of_the_estimator():
+    # verbose follows from the terminal and --quiet.
+    expected = {**od.ODSymNMF().get_params(), "n_clusters": "auto", "random_state": 0}
+    assert {*expected} - {"verbose"} == {*FIT}
+    given = cluster.make_context("cluster", ["x"]).params
+    for name in {*FIT} - {"affinity", "sparse_membership"}:
         assert given[name] == expected[name], name

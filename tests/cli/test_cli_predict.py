@@ -114,8 +114,8 @@ def test_bad_predictions_are_one_line(graph):
     (graph / "far.csv").write_text("x,y,1\n")
     (graph / "odd.csv").write_text("name,item 0,item z\nx,1,1\n")
     home, out = graph / "run", graph / "out"
-    refused(run("predict", home, graph / "same.csv", "-o", out), 1, "in the run already")
-    refused(run("predict", home, graph / "far.csv", "-o", out), 1, "no new item is linked")
+    refused(run("predict", home, graph / "same.csv", "-o", out), 1, "no item that is new")
+    refused(run("predict", home, graph / "far.csv", "-o", out), 1, "no item that is new is linked")
     odd = run("predict", home, graph / "odd.csv", "--format", "table", "-o", out)
     refused(odd, 1, "'item 1' is missing")
     refused(run("predict", graph, graph / "far.csv", "-o", out), 1, "no such file")

@@ -8,7 +8,7 @@ from cli_problems import refused, rows, run
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from odsymnmf import memberships
-from odsymnmf.cli.texts import DEFAULTS, MANY, TextOptions
+from odsymnmf.cli import texts as module
 
 SEA = ["ship", "sail", "wave", "captain", "harbour"]
 FARM = ["cow", "plough", "field", "barn", "harvest"]
@@ -97,11 +97,12 @@ def test_words_are_chosen(tmp_path):
     assert shown("--min-df", least)[0] <= {w for w in counts if counts[w] >= least}
 
 
-def test_defaults_for_few_and_many_texts():
-    nothing = TextOptions(True, None, False, None, None, None, None)
-    assert nothing.settings(MANY) == DEFAULTS
-    assert nothing.settings(MANY - 1) == {**DEFAULTS, "min_df": 1, "max_df": 1.0}
-    assert TextOptions(True, None, False, None, 5, None, None).settings(3)["min_df"] == 5
+def test_defaults_for_few_and_many_texts(tmp_path):
+    path = tmp_path / "texts.txt"
+    for n, few in ((module.MANY, {}), (module.MANY - 1, {"min_df": 1, "max_df": 1.0})):
+        path.write_text("\n".join(texts(n)))
+        words = module.read_texts([path], {"lines": True})[1]
+        assert words == {"lines": True, **module.SETTINGS, **few}
 
 
 @pytest.mark.parametrize(
@@ -110,9 +111,7 @@ def test_defaults_for_few_and_many_texts():
         (["--min-df", 2], "--min-df applies to texts"),
         (["--stop-words", "english"], "--stop-words applies to texts"),
         (["--lines", "--text-column", "a"], "exclude each other"),
-        (["--lines", "--min-df", "two"], "neither a number of texts"),
-        (["--lines", "--max-df", "1.5"], "neither a number of texts"),
-        (["--lines", "--max-df", "0"], "neither a number of texts"),
+        (["--lines", "--min-df", "two"], "'two' is not of the form INTEGER|FLOAT"),
         (["--lines", "--affinity", "rbf"], "--text compares by cosine"),
     ],
 )
@@ -129,7 +128,9 @@ def test_no_word_left(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(texts()))
     result = run("cluster", path, "--lines", "--min-df", 9, "-r", 2, "-o", tmp_path / "run")
-    refused(result, 1, "is left", "smaller --min-df")
+    refused(result, 1, "smaller --min-df")
+    result = run("cluster", path, "--lines", "--max-df", 1.5, "-r", 2, "-o", tmp_path / "run")
+    refused(result, 1, "max_df", "1.5")
     missing = tmp_path / "missing.txt"
     result = run("cluster", path, "--lines", "--stop-words", missing, "-r", 2, "-o", tmp_path / "r")
     refused(result, 1, "missing.txt", "no such file")
@@ -150,7 +151,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", letters, "--text", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "4 texts hold none of the words that are used, and will be in no cluster: "
+    note = "texts without any of the words that are used, which will be in no cluster: "
     note += "'a.txt', 'b.txt', 'c.txt' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["messages"] == [note]

@@ -37,8 +37,8 @@ def test_score(tables):
     assert "1 unassigned" in result.stdout
     labels, truth = tables
     assert result.stderr.splitlines() == [
-        f"1 name of {labels} is not in {truth}: left out",
-        f"2 names of {truth} are not in {labels}: left out",
+        f"left out because {truth} does not have them: 1 of {labels}",
+        f"left out because {labels} does not have them: 2 of {truth}",
     ]
 
 

@@ -34,7 +34,7 @@ def test_the_fit_is_that_of_the_library(edges, tmp_path):
     assert not np.array_equal(memberships(folder), plain.membership_)
 
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    assert record["input"]["weights"] == {"path": str(path)}
+    assert record["input"]["weights"] == f"{path}, 3 pairs"
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "weights.csv, 3 pairs" in page
 

@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +16,18 @@ QUIET = (
 
 @pytest.fixture(scope="session")
 def make():
-    def make(A, H, names=None, history=(9.0, 4.0, 1.0), title="A run", facts=None, **more):
-        return page(A, H, history, names=names, title=title, facts=facts or {}, **more)
+    def make(
+        A, H, names=None, history=(9.0, 4.0, 1.0), restarts=(), choice=None, settings=(), **options
+    ):
+        result = SimpleNamespace(
+            H=H,
+            names=names,
+            history=np.array(history),
+            restart_steps=np.array(restarts, dtype=int),
+            n_clusters_search_=choice,
+            settings_=dict(settings),
+        )
+        return page(result, A, **options)
 
     return make
 

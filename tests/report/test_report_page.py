@@ -14,7 +14,6 @@ from scipy import sparse
 import odsymnmf as od
 from odsymnmf import memberships
 from odsymnmf.choose import NumberOfClusters
-from odsymnmf.report import matrix_picture
 from odsymnmf.report._pictures import png
 from odsymnmf.similarity import cosine
 
@@ -90,7 +89,6 @@ def test_degenerate_runs(make, two_cliques, history):
         (np.ones((3, 3)), np.random.default_rng(0).random((3, 60))),
         (sparse.csr_array((4, 4)), np.eye(4, 2)),
         (cosine(np.eye(4, 3)), np.eye(4, 3)),
-        (matrix_picture(cliques, members), members),
     ]:
         with np.errstate(all="raise"):
             html = make(A, H, None, history)
@@ -201,7 +199,6 @@ def test_readable_graphs_are_drawn(make, two_cliques):
     node = re.search(r"<title>bridge: cluster 0 \(55 %\), cluster 1 \(45 %\)</title>.*?</g>", html)
     assert node[0].count("<path") == 1
     assert html.count('class="node"') == 6
-    assert '<svg class="graph"' not in make(matrix_picture(A, H), H)
     dense = np.random.default_rng(0).random((60, 60))
     ring = sparse.csr_array(np.roll(np.eye(501), 1, axis=0))
     for A, H, reason in [

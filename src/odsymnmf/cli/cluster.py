@@ -9,181 +9,49 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import EXIT_CODE, ClusterCount, OrAuto, reading_options
-from odsymnmf.cli.texts import TextOptions, features_of, read_texts, text_options
+from odsymnmf.cli.options import EXIT_CODE, FIT, READING, SYMMETRIZE, Table, given, options
+from odsymnmf.cli.texts import TEXTS, check_options, read_texts
 
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
-    from odsymnmf.cli.summary import Outcome
 
-AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
-# Copied from the library, so that help texts need not import it; a test compares them.
-LOSSES = ("l2", "l1", "mixed", "robust")
-STARTS = ("multilevel", "greedy", "spectral", "nndsvd", "random", "zero", "l2", "mixed")
-# Options that are passed to io.read.
-READING = ("format", "symmetrize", "header", "columns", "weight_column")
-MANY_STARTS = ("ego",)
+RUN: Table = {
+    "weights": (
+        click.Path(),
+        None,
+        "Weights of pairs by name, as an edge list, a table, mtx or npz: 0 marks an unknown pair; "
+        "pairs that the file does not list have weight 1.",
+    ),
+    "scheduler": (
+        str,
+        None,
+        "Address of a Dask scheduler, whose workers do the work; INPUT is a parquet file of links, "
+        "or a folder of some, that they can read.",
+    ),
+    "output": (
+        click.Path(path_type=Path),
+        None,
+        "Folder for the results, to be created; by default named after INPUT.",
+        "-o",
+    ),
+    "force": (bool, False, "Replace an existing run."),
+    "quiet": (bool, False, "Print only errors.", "-q"),
+}
 
 
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
-@click.option(
-    "--n-clusters",
-    "-r",
-    type=ClusterCount(),
-    default="auto",
-    help="Number of clusters; 2-30 chooses the best of these, auto any number.",
-)
-@click.option(
-    "--resolution",
-    type=click.FloatRange(0, min_open=True),
-    show_default="chosen from the data",
-    help="With -r auto, for graphs: resolution of modularity; larger values give more clusters.",
-)
-@click.option(
-    "--sparse-membership",
-    "--many",
-    "many",
-    is_flag=True,
-    help="For thousands of clusters: only non-zero memberships are stored. INPUT must be a graph.",
-)
-@click.option(
-    "--loss",
-    type=click.Choice(LOSSES),
-    default="l2",
-    help="Squared errors (l2), absolute errors (l1), a mixture of both (--l1-ratio), or the larger "
-    "of the two (robust).",
-)
-@click.option(
-    "--l1-ratio",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    help="Share of absolute errors, with --loss mixed.",
-)
-@click.option(
-    "--affinity",
-    type=click.Choice(AFFINITIES),
-    show_default="precomputed, with --text cosine",
-    help="precomputed: INPUT holds similarities or links. Otherwise it holds features, one row per "
-    "item, and this is how rows are compared.",
-)
-@click.option(
-    "--n-neighbors",
-    type=click.IntRange(1),
-    default=10,
-    help="Neighbours of each item, with --affinity nearest_neighbors.",
-)
-@click.option(
-    "--gamma",
-    type=click.FloatRange(0),
-    show_default="1 / number of features",
-    help="exp(-gamma |x - y|^2) is the similarity, with --affinity rbf.",
-)
-@click.option(
-    "--init",
-    type=click.Choice(["auto", *STARTS, *MANY_STARTS]),
-    default="auto",
-    help="Initialization of the first start. With --many: multilevel or ego (sets of neighbors).",
-)
-@click.option(
-    "--n-init",
-    type=click.IntRange(1),
-    default=1,
-    help="Number of starts; all but the first are random, and the best is kept.",
-)
-@click.option(
-    "--normalize",
-    type=OrAuto(click.Choice(["degree"]), "[auto|degree|none]"),
-    default="auto",
-    help="Divide each similarity by the square root of the product of the degrees of its two "
-    "items: for graphs.",
-)
-@click.option(
-    "--upper",
-    type=OrAuto(click.FloatRange(0, min_open=True), "FLOAT|auto|none"),
-    default="auto",
-    help="Upper bound on memberships.",
-)
-@click.option(
-    "--zero-weight",
-    type=click.FloatRange(0),
-    default=1.0,
-    help="Weight of the pairs that INPUT does not list; with less than 1, fewer items stay "
-    "unassigned.",
-)
-@click.option(
-    "--weights",
-    type=click.Path(),
-    metavar="FILE",
-    help="Weights of pairs by name, as an edge list, a table, mtx or npz: 0 marks an unknown pair; "
-    "pairs that FILE does not list have weight 1.",
-)
-@click.option(
-    "--restarts",
-    type=click.IntRange(0),
-    show_default="0 for l2 and robust, 10 for l1 and mixed",
-    help="Maximum number of rounds in which clusters are rebuilt from scratch.",
-)
-@click.option(
-    "--max-iter",
-    type=click.IntRange(0),
-    default=200,
-    help="Maximum number of iterations per start.",
-)
-@click.option("--tol", type=click.FloatRange(0), default=1e-4, help="Tolerance for stopping.")
-@click.option(
-    "--n-jobs",
-    type=int,
-    show_default="one thread",
-    help="Number of threads, -1 for all cores; every number gives the same result.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Cluster on the workers of this Dask scheduler; INPUT is a parquet file of links, or a "
-    "folder of some, that they can read.",
-)
-@click.option(
-    "--random-state",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    help="Random seed.",
-)
-@click.option(
-    "--checkpoint",
-    type=click.Path(),
-    metavar="FILE",
-    help="Save the state of the fit here every minute; after a crash or kill, the same command "
-    "resumes from it.",
-)
-@reading_options
-@click.option(
-    "--symmetrize",
-    type=click.Choice(["max", "mean", "sum"]),
-    help="How to combine the two directions of a pair where they differ.",
-)
-@text_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    show_default="named after INPUT",
-    help="Folder for the results, to be created.",
-)
-@click.option("--force", is_flag=True, help="Replace an existing run in DIR.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
+@options(FIT, READING, SYMMETRIZE, TEXTS, RUN)
 @click.pass_context
 def cluster(
     ctx: click.Context,
     /,
     inputs: tuple[str, ...],
+    weights: str | None,
+    scheduler: str | None,
     output: Path | None,
     force: bool,
     quiet: bool,
-    many: bool,
-    weights: str | None,
-    scheduler: str | None,
     **parameters: Any,
 ) -> None:
     """Cluster the items of INPUT: a graph, a table of similarities, or rows of features.
@@ -200,75 +68,89 @@ def cluster(
     one column      odsymnmf cluster reviews.csv --text-column review
     many clusters   odsymnmf cluster big.edges --many
     """
-    texts = TextOptions.of(parameters)
-    reading = {name: parameters.pop(name) for name in READING}
-    reading = {name: value for name, value in reading.items() if value is not None}
-    parameters["sparse_membership"] = True if many else "auto"
-    parameters["affinity"] = _affinity(inputs, parameters["affinity"], texts, reading)
-    if scheduler is not None and (many or texts or parameters["affinity"] != "precomputed"):
-        raise click.UsageError("--scheduler is for links; leave --many, --text and --affinity out")
+    texts, reading = given(parameters, TEXTS), given(parameters, {**READING, **SYMMETRIZE})
+    is_text = check_options(texts)
+    _check_usage(inputs, parameters, reading, is_text, scheduler)
+    parameters = {name: None if value == "none" else value for name, value in parameters.items()}
+    parameters["sparse_membership"] = parameters["sparse_membership"] or "auto"
+    parameters["affinity"] = parameters["affinity"] or ("cosine" if is_text else "precomputed")
     folder = output or Path(_default_name(inputs[0]))
 
     from odsymnmf import io, runs
-    from odsymnmf.cli.summary import Outcome, advice, notes, summary
+    from odsymnmf.cli import summary
 
     def note(line: str) -> None:
         if not quiet:
             click.echo(line, err=True)
 
     runs.check_directory(folder, force=force)  # before the fit
-    begin = time.perf_counter()
-    if scheduler is not None:
-        from odsymnmf.cli.scheduler import connected
+    start, idf = time.perf_counter(), None
+    more: dict[str, Any] = {"input": {"options": reading}}
+    if is_text:
+        data, more["words"], idf = read_texts(inputs, texts)
+    elif scheduler is not None:
+        from odsymnmf.cli.scheduler import connected, read_edges
 
         ctx.with_resource(connected(scheduler))
-        if {"format", "header"} & {*reading}:
-            raise click.UsageError("--scheduler reads parquet; leave --format and --header out")
-    data, used = _read(inputs, parameters["affinity"], texts, scheduler, reading)
-    pairs = None if weights is None else io.read_weights(weights, data.names)
-    seconds = {"read": time.perf_counter() - begin}
-    for line in notes(data, parameters["n_clusters"]):
+        data = read_edges(inputs[0], **reading)
+    else:
+        data = io.read(inputs[0], features=parameters["affinity"] != "precomputed", **reading)
+    if len(data.names) < 2:
+        raise io.InputError(f"{inputs[0]}: one item only; give at least two, to compare")
+    pairs = None
+    if weights is not None:
+        pairs = io.read_weights(weights, data.names)
+        more["input"]["weights"] = f"{weights}, {pairs.nnz // 2:,} pairs"
+    seconds = {"read": time.perf_counter() - start}
+    for line in [*data.messages, *summary.formulas(data.names)]:
         note(f"note: {line}")
-    note(f"read {len(data.names)} items in {seconds['read']:.1f} s; clustering")
+    note(f"read {len(data.names):,} items in {seconds['read']:.1f} s; clustering")
     import odsymnmf.estimators  # noqa: F401  (not timed as part of the fit)
 
-    begin = time.perf_counter()
+    start = time.perf_counter()
     model = _fit(data.matrix, parameters, pairs, verbose=_verbose(quiet))
-    seconds["fit"] = time.perf_counter() - begin
-    outcome = Outcome(inputs, data, parameters, model, seconds, used, weights, pairs, reading)
-    if outcome.interrupted:
-        note(f"interrupted; saving {outcome.kept}")
-    _save(outcome, folder, force)
-    if not outcome.interrupted:
-        _remove_checkpoints(parameters)
-    for line in advice(outcome, folder):
-        note(line)
+    seconds["fit"] = time.perf_counter() - start
+    model._terms, model._idf = data.feature_names, idf
+    record = summary.record(model, data, inputs, parameters, seconds, **more)
+    text = _save(model, data, record, folder, force)
+    interrupted = model.status_ == "interrupted"
+    if interrupted:
+        note(f"interrupted: the result so far ({record['fit']['end']}) is in {folder}")
+    elif parameters["checkpoint"] is not None:
+        for k in range(parameters["n_init"]):
+            Path(parameters["checkpoint"] + (f".{k}" if k else "")).unlink(missing_ok=True)
+    if "hint" in model.settings_:
+        note(f"hint: {model.settings_['hint']}")
+    if not (interrupted or model.converged_ or parameters["max_iter"] == 0):
+        note("the result is usable; to reach convergence, increase --max-iter or --tol")
     if not quiet:
-        click.echo(summary(outcome, folder))
-    if outcome.interrupted:
+        click.echo(text)
+    if interrupted:
         ctx.exit(ctx.meta[EXIT_CODE])
 
 
-def _read(
+def _check_usage(
     inputs: tuple[str, ...],
-    affinity: str,
-    texts: TextOptions | None,
-    scheduler: str | None,
+    parameters: dict[str, Any],
     reading: dict[str, Any],
-) -> tuple[Any, dict[str, Any] | None]:
-    """Return the items, and of texts the settings for their words."""
-    from odsymnmf import io
-
-    if texts is not None:
-        return read_texts(inputs, texts)
-    if scheduler is not None:
-        from odsymnmf.cli.scheduler import read_edges
-
-        return read_edges(inputs[0], **reading), None
-    data = io.read(inputs[0], features=affinity != "precomputed", **reading)
-    if len(data.names) < 2:
-        raise io.InputError(f"{inputs[0]}: one item only; give at least two, to compare")
-    return data, None
+    is_text: bool,
+    scheduler: str | None,
+) -> None:
+    """Raise UsageError if options contradict each other."""
+    affinity = parameters["affinity"]
+    if len(inputs) > 1 and not is_text:
+        raise click.UsageError("give one INPUT, or --text with several files of plain text")
+    if is_text and affinity not in (None, "cosine"):
+        raise click.UsageError("--text compares by cosine; leave --affinity out")
+    if is_text and reading:
+        option = next(iter(reading)).replace("_", "-")
+        raise click.UsageError(f"--text cannot be combined with --{option}")
+    if scheduler is None:
+        return
+    if parameters["sparse_membership"] or is_text or affinity not in (None, "precomputed"):
+        raise click.UsageError("--scheduler is for links; leave --many, --text and --affinity out")
+    if {"format", "header"} & {*reading}:
+        raise click.UsageError("--scheduler reads parquet; leave --format and --header out")
 
 
 def _fit(X: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -> "ODSymNMF":
@@ -291,14 +173,6 @@ def _fit(X: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -> "
     return model
 
 
-def _remove_checkpoints(parameters: dict[str, Any]) -> None:
-    """Remove the checkpoints of a fit that is complete and saved."""
-    if parameters["checkpoint"] is not None:
-        for start in range(parameters["n_init"]):
-            name = parameters["checkpoint"] + (f".{start}" if start else "")
-            Path(name).unlink(missing_ok=True)
-
-
 def _verbose(quiet: bool) -> int:
     """Return what the estimator shows: nothing, a progress bar, or lines for a log."""
     if quiet:
@@ -306,58 +180,40 @@ def _verbose(quiet: bool) -> int:
     return 1 if sys.stderr.isatty() and find_spec("tqdm") else 2
 
 
-def _save(outcome: "Outcome", folder: Path, force: bool) -> None:
-    """Write the run."""
-    from scipy import sparse
+def _save(model: "ODSymNMF", data: Any, record: dict[str, Any], folder: Path, force: bool) -> str:
+    """Write the run; return its summary."""
+    from scipy.sparse import issparse
 
-    from odsymnmf import report, runs
-    from odsymnmf.cli.summary import facts, record
+    from odsymnmf import plots, report, runs
+    from odsymnmf.cli import summary
+    from odsymnmf.membership_view import as_view
+    from odsymnmf.memberships import top_features
 
-    model, names = outcome.model, outcome.data.names
-    H = model.membership_
+    H, names, A = model.membership_, data.names, getattr(model, "similarity_", None)
+    view = as_view(model)
+    sets, _ = report.overlapping(model, view)
+    topics = top_features(H, data.matrix, data.feature_names) if "words" in record else None
+    facts = {**summary.facts(record), **report.fit_facts(model, A)}
     with runs.new_run(folder, force=force) as new:
-        sets = outcome.sets if sparse.issparse(H) else None
-        runs.write_result(new, names, H, record(outcome), sets, model.labels_)
-        model._terms, model._idf = features_of(outcome.data)
+        runs.write_result(new, names, H, record, sets if issparse(H) else None, model.labels_)
         model.save(new / "model.npz", names=list(names))
-        if outcome.topics is not None:
-            runs.write_topics(new, outcome.topics)
-        if outcome.similarity is None:
-            return
-        page = report.page(
-            outcome.similarity,
-            outcome.members,
-            model.history_,
-            names=names,
-            title=outcome.title,
-            facts=facts(outcome),
-            restarts=model.restart_steps_.tolist(),
-            picture=outcome.picture,
-            sets=outcome.sets,
-            choice=outcome.search,
-            topics=outcome.topics,
-            settings=outcome.settings,
-        )
-        runs.write_page(new, outcome.picture, page)
-
-
-def _affinity(
-    inputs: tuple[str, ...],
-    affinity: str | None,
-    texts: TextOptions | None,
-    reading: dict[str, Any],
-) -> str:
-    """Return the affinity; UsageError if options contradict each other."""
-    if texts is None:
-        if len(inputs) > 1:
-            raise click.UsageError("give one INPUT, or --text with several files of plain text")
-        return affinity or "precomputed"
-    if affinity not in (None, "cosine"):
-        raise click.UsageError("--text compares by cosine; leave --affinity out")
-    if reading:
-        option = next(iter(reading)).replace("_", "-")
-        raise click.UsageError(f"--text cannot be combined with --{option}")
-    return "cosine"
+        if topics is not None:
+            runs.write_topics(new, topics)
+        if A is not None:
+            picture = plots.matrix_picture(A, view) if view.r <= plots.MAX_CLUSTERS else None
+            runs.write_picture(new, picture)
+            title = summary.input_name(record["input"]["paths"])
+            report.write(
+                model,
+                new / "report.html",
+                names=names,
+                title=title,
+                facts=facts,
+                topics=topics,
+                picture=picture,
+            )
+    table = summary.cluster_table(view, report.members(view, sets), names, topics)
+    return summary.summary(record, facts, model, table, folder)
 
 
 def _default_name(path: str) -> str:

@@ -1,8 +1,7 @@
-"""Types of options, and text for the terminal."""
+"""Options of the commands, in tables, and text for the terminal."""
 
-import math
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,111 +12,174 @@ if TYPE_CHECKING:
 else:
     ParamType = click.ParamType
 
-# Copied from odsymnmf.io, so that help texts need not import it; a test compares them.
-FORMATS = (
-    *("edges", "table", "npy", "npz", "mtx", "parquet"),
-    *("graphml", "gexf", "gml", "pajek", "adjlist"),
-)
 # Key of the exit code of an interrupted command in the context of click.
 EXIT_CODE = "odsymnmf.exit_code"
 
 
-class Share(click.types.StringParamType):
-    """A number of texts (2), or a share of them (0.5, 1.0), as scikit-learn takes them."""
-
-    name = "number or share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return an int or a float."""
-        if not isinstance(value, str):
-            return value
-        if value.isdecimal() and int(value) >= 1:
-            return int(value)
-        try:
-            share = float(value)
-        except ValueError:
-            share = math.nan
-        if value.isdecimal() or not 0 <= share <= 1:
-            wanted = "neither a number of texts (1, 2, ...) nor a share (0.0 to 1.0)"
-            self.fail(f"{value!r} is {wanted}", param, ctx)
-        return share
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that tell how a file is read; they are arguments of `odsymnmf.io.read`."""
-    options = [
-        click.option(
-            "--format",
-            type=click.Choice(FORMATS),
-            help="Format of the file; by default it is recognised.",
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            show_default="by its names and by the rows below it",
-            help="Whether the first row of an edge list or a table is a header.",
-        ),
-        click.option(
-            "--columns",
-            metavar="SOURCE,TARGET[,WEIGHT]",
-            callback=lambda ctx, param, value: None if value is None else value.split(","),
-            help="Columns of an edge list, by name or by number from 1.",
-        ),
-        click.option(
-            "--weight-column",
-            metavar="NAME",
-            help="Column of the weights of an edge list, by name or number; of a graph file, the "
-            "edge attribute.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-class ClusterCount(ParamType):
-    """A number of clusters, a range of them to choose from (2-30), or auto."""
-
-    name = "n_clusters"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the text that the help shows."""
-        return "N|N-N|auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a number, the numbers of a range, or "auto"."""
-        if value == "auto" or isinstance(value, int | list):
-            return value
-        low, dash, high = value.partition("-")
-        if not (low.isdecimal() and (high.isdecimal() or not dash)):
-            self.fail(f"{value!r} is neither a whole number, a range such as 2-30, nor auto", param)
-        first, last = int(low), int(high or low)
-        if not 1 <= first <= last <= 10**9 or last - first >= 10_000:
-            self.fail(f"{value} is empty, contains 0 or is too large", param)
-        return list(range(first, last + 1)) if dash else first
-
-
-class OrAuto(ParamType):
-    """Values of another type, or auto, or none, which becomes None."""
+class Parsed(ParamType):
+    """Values that a function parses; its ValueError becomes a usage error."""
 
     name = "text"
 
-    def __init__(self, other: ParamType, metavar: str):
-        self.other, self.metavar = other, metavar
+    def __init__(self, parse: Callable[[str], Any], form: str):
+        self.parse, self.form = parse, form
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return the text that the help shows."""
-        return self.metavar
+        return self.form
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return "auto", None, or the value converted by the other type."""
-        if value in ("auto", "none", None):
-            return None if value == "none" else value
-        return self.other.convert(value, param, ctx)
+        """Return the parsed value."""
+        try:
+            return self.parse(value) if isinstance(value, str) else value
+        except ValueError:
+            self.fail(f"{value!r} is not of the form {self.form}", param, ctx)
+
+
+def cluster_numbers(text: str) -> Any:
+    """Return a number of clusters, the numbers of a range, or "auto"."""
+    low, dash, high = text.partition("-")
+    if text == "auto" or not dash:
+        return text if text == "auto" else int(text)
+    numbers = range(int(low), int(high) + 1)
+    if not 0 < len(numbers) <= 10_000:
+        raise ValueError
+    return [*numbers]
+
+
+def bound(text: str) -> Any:
+    """Return a number, "auto" or "none"."""
+    return text if text in ("auto", "none") else float(text)
+
+
+def number_or_share(text: str) -> Any:
+    """Return an int for a number of texts, a float for a share of them."""
+    return int(text) if text.isdecimal() else float(text)
+
+
+# Copied from the library, so that help texts need not import it; a test compares them.
+FORMATS = (
+    *("edges", "table", "npy", "npz", "mtx", "parquet"),
+    *("graphml", "gexf", "gml", "pajek", "adjlist"),
+)
+INITIALIZATIONS = (
+    *("auto", "multilevel", "greedy", "spectral", "nndsvd"),
+    *("random", "zero", "l2", "mixed", "ego"),
+)
+
+# Options with the names of arguments: type, default, help, and further flags.
+Table = Mapping[str, Sequence[Any]]
+
+# Arguments of ODSymNMF, with its defaults except for n_clusters, affinity and random_state.
+FIT: Table = {
+    "n_clusters": (
+        Parsed(cluster_numbers, "N|N-N|auto"),
+        "auto",
+        "Number of clusters; 2-30 chooses the best of these, auto any number.",
+        "-r",
+    ),
+    "resolution": (float, None, "With -r auto, for graphs: larger values give more clusters."),
+    "sparse_membership": (
+        bool,
+        False,
+        "For thousands of clusters: store only nonzero memberships. INPUT must be a graph.",
+        "--many",
+    ),
+    "loss": (
+        click.Choice(["l2", "l1", "mixed", "robust"]),
+        "l2",
+        "Squared errors, absolute errors, both (--l1-ratio), or the larger of the two.",
+    ),
+    "l1_ratio": (float, 0.5, "Share of absolute errors, with --loss mixed."),
+    "affinity": (
+        click.Choice(["precomputed", "cosine", "rbf", "nearest_neighbors"]),
+        None,
+        "precomputed (default): INPUT holds similarities or links. Otherwise it holds features, "
+        "one row per item, and this is how rows are compared; cosine for texts.",
+    ),
+    "n_neighbors": (int, 10, "Neighbors of each item, with --affinity nearest_neighbors."),
+    "gamma": (float, None, "exp(-gamma |x - y|^2), with --affinity rbf; 1 / features by default."),
+    "init": (
+        click.Choice(INITIALIZATIONS),
+        "auto",
+        "First initialization; ego with --many only.",
+    ),
+    "n_init": (int, 1, "Number of initializations; all but the first are random."),
+    "normalize": (
+        click.Choice(["auto", "degree", "none"]),
+        "auto",
+        "Divide similarities by the roots of the degrees of their two items.",
+    ),
+    "upper": (Parsed(bound, "FLOAT|auto|none"), "auto", "Upper bound on memberships."),
+    "zero_weight": (float, 1.0, "Weight of the pairs that INPUT does not list."),
+    "restarts": (int, None, "Rounds of column restarts; by default 10 for l1 and mixed, else 0."),
+    "max_iter": (int, 200, "Maximum number of iterations."),
+    "tol": (float, 1e-4, "Tolerance for stopping."),
+    "n_jobs": (int, None, "Number of threads, -1 for all cores; the result is the same."),
+    "random_state": (int, 0, "Random seed."),
+    "checkpoint": (
+        click.Path(),
+        None,
+        "File for the state of the fit; after a crash, the same command resumes from it.",
+    ),
+    "checkpoint_every": (float, 60.0, "Seconds between two checkpoints."),
+}
+
+# Arguments of io.read.
+READING: Table = {
+    "format": (
+        click.Choice(FORMATS),
+        None,
+        "Format of the file; recognized by default.",
+    ),
+    "header": (bool, None, "Whether the first row of an edge list or a table is a header."),
+    "columns": (
+        Parsed(lambda text: text.split(","), "SOURCE,TARGET[,WEIGHT]"),
+        None,
+        "Columns of an edge list, by name or by number from 1.",
+    ),
+    "weight_column": (
+        str,
+        None,
+        "Column of the weights of an edge list, by name or number; of a graph file, the edge "
+        "attribute.",
+    ),
+}
+SYMMETRIZE: Table = {
+    "symmetrize": (
+        click.Choice(["max", "mean", "sum"]),
+        None,
+        "How to combine the two directions of a pair where they differ.",
+    )
+}
+
+
+def options(*tables: Table) -> Callable[[Any], Any]:
+    """Return a decorator that adds the options of tables to a command."""
+
+    def add(command: Any) -> Any:
+        entries = [entry for table in tables for entry in table.items()]
+        for name, (kind, default, text, *flags) in reversed(entries):
+            flag = "--" + name.replace("_", "-")
+            if kind is bool and default is None:
+                flag = f"{flag}/--no-{name}"
+            decorator = click.option(flag, *flags, name, type=kind, default=default, help=text)
+            if kind is bool and default is False:
+                decorator = click.option(flag, *flags, name, is_flag=True, help=text)
+            command = decorator(command)
+        return command
+
+    return add
+
+
+def given(parameters: dict[str, Any], table: Table) -> dict[str, Any]:
+    """Remove the options of a table from the parameters; return those that were given."""
+    values = {name: parameters.pop(name) for name in table}
+    return {name: value for name, value in values.items() if value is not table[name][1]}
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an error says, in one line."""
+    """Return the message of an error, in one line."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename is not None else ""
         return plain(f"{where}{error.strerror}", 2000)
@@ -126,15 +188,8 @@ def one_line(error: BaseException) -> str:
     return plain(str(error), 2000)
 
 
-def plain(name: str, most: int = 30) -> str:
+def plain(name: str, length: int = 30) -> str:
     """Return a name in one line without control characters, which terminals interpret."""
     line = " ".join(str(name).split())
     line = "".join("?" if unicodedata.category(c) in {"Cc", "Cf", "Cs"} else c for c in line)
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of text in columns; the first row is the heading."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    return line if len(line) <= length else line[: length - 1] + "…"

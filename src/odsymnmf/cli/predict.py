@@ -1,17 +1,14 @@
 """`odsymnmf predict`: memberships of new items in a run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from odsymnmf.cli.options import plain, reading_options
-from odsymnmf.cli.texts import COLUMN, LINES, refuse_both
+from odsymnmf.cli.options import READING, options, plain
+from odsymnmf.cli.texts import FORM, check_options
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-# Formats that hold links, so that a file of new items has links to the old ones.
+# Formats that hold links, so that a file of new items has links to the fitted ones.
 GRAPHS = ("edges", "parquet", "adjlist", "graphml", "gexf", "gml", "pajek")
 
 
@@ -19,16 +16,13 @@ GRAPHS = ("edges", "parquet", "adjlist", "graphml", "gexf", "gml", "pajek")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="NEW...")
 @click.option(
-    "-o",
     "--output",
+    "-o",
     type=click.Path(path_type=Path),
-    metavar="DIR",
     required=True,
     help="Folder for the results, to be created.",
 )
-@reading_options
-@COLUMN
-@LINES
+@options(READING, FORM)
 def predict(
     run: Path,
     inputs: tuple[str, ...],
@@ -56,24 +50,24 @@ def predict(
         raise io.InputError(
             f"{output} holds a run, which predict does not replace; choose another name"
         )
-    refuse_both(text_column, lines)
+    form = {"text_column": text_column, "lines": lines}
+    check_options({name: value for name, value in form.items() if value})
     runs.check_directory(output)  # before the work
     path = run / "model.npz" if run.is_dir() else run
     if not path.exists():
         raise io.InputError(
             f"{path}: no such file; give a folder that odsymnmf cluster has written"
         )
-    model = load(path)
+    model, record = load(path), runs.read_record(run) if run.is_dir() else {}
     if not hasattr(model, "labels_"):
         raise io.InputError(f"{path} holds a factorization, which cannot predict; give a run")
     if model._idf is not None:
-        form = {"text_column": text_column, "lines": lines}
-        names, X = _texts(inputs, model, form if text_column or lines else _form(run, inputs))
+        names, X = _texts(inputs, model, form if any(form.values()) else _form(record, inputs))
     elif len(inputs) > 1:
         raise click.UsageError("give one file of new items (several only of texts)")
     elif model.affinity == "precomputed":
-        known = getattr(model, "item_names_", None)
-        names, X = _similarities(inputs[0], reading, known, _input_format(run))
+        fitted_format = record.get("input", {}).get("format")
+        names, X = _similarities(inputs[0], reading, model.item_names_, fitted_format)
     else:
         items = io.read(inputs[0], features=True, **reading)
         names, X = items.names, _aligned(inputs[0], items, model._terms)
@@ -88,30 +82,17 @@ def predict(
     click.echo(f"{count(len(names), 'new item')}{note}; wrote {output}")
 
 
-def _input_format(run: Path) -> str | None:
-    """Return the format of the input of the run; None without run.json."""
-    if not run.is_dir():
-        return None
-    from odsymnmf import runs
-
-    return str(runs.read_record(run).get("input", {}).get("format"))
-
-
-def _form(run: Path, paths: "Sequence[str]") -> dict[str, Any]:
+def _form(record: dict[str, Any], paths: tuple[str, ...]) -> dict[str, Any]:
     """Return the reading options of the run for a file with the same suffix."""
-    if not run.is_dir() or len(paths) != 1 or Path(paths[0]).is_dir():
+    fitted = record.get("input", {}).get("paths", [])
+    if Path(paths[0]).is_dir() or [Path(path).suffix for path in fitted] != [
+        Path(path).suffix for path in paths
+    ]:
         return {}
-    from odsymnmf import runs
-
-    record = runs.read_record(run)
-    before = record.get("input", {}).get("paths", [])
-    if [Path(path).suffix for path in before] != [Path(paths[0]).suffix]:
-        return {}
-    words = record.get("words", {})
-    return {"text_column": words.get("text_column"), "lines": bool(words.get("lines"))}
+    return {name: value for name, value in record.get("words", {}).items() if name in FORM}
 
 
-def _texts(paths: "Sequence[str]", model: Any, form: dict[str, Any]) -> tuple[list[str], Any]:
+def _texts(paths: tuple[str, ...], model: Any, form: dict[str, Any]) -> tuple[list[str], Any]:
     from odsymnmf import io
     from odsymnmf.cli.texts import printable_names, tfidf_of_model
 
@@ -120,50 +101,44 @@ def _texts(paths: "Sequence[str]", model: Any, form: dict[str, Any]) -> tuple[li
 
 
 def _similarities(
-    path: str, reading: dict[str, Any], known: list[str] | None, before: str | None
+    path: str, reading: dict[str, Any], fitted: list[str] | None, fitted_format: str | None
 ) -> tuple[list[str], Any]:
     """Return the names of new items and their similarities to the fitted items."""
-    from odsymnmf import io
-
-    if (reading["format"] or before) not in GRAPHS or known is None:
-        items = io.read(path, features=True, **reading)
-        return items.names, _aligned(path, items, known)
     import numpy as np
-    import pandas as pd
     from scipy import sparse
 
+    from odsymnmf import io
+
+    if (reading["format"] or fitted_format) not in GRAPHS or fitted is None:
+        items = io.read(path, features=True, **reading)
+        return items.names, _aligned(path, items, fitted)
     items = io.read(path, **reading)
-    column = pd.Index(known).get_indexer(items.names)  # -1 for new items
-    new = np.flatnonzero(column < 0)
-    if len(new) == 0:
-        raise io.InputError(f"{path}: all its items are in the run already; give new ones")
-    S = sparse.csr_array(items.matrix)[new][:, column >= 0].tocoo()
+    column = {name: j for j, name in enumerate(fitted)}
+    new = [i for i, name in enumerate(items.names) if name not in column]
+    known = [i for i, name in enumerate(items.names) if name in column]
+    S = sparse.csr_array(items.matrix)[new][:, known]
     if S.nnz == 0:
-        raise io.InputError(f"{path}: no new item is linked to one of the run; compare their names")
-    columns = column[column >= 0][S.col]
-    shape = (len(new), len(known))
-    return [items.names[i] for i in new], sparse.csr_array((S.data, (S.row, columns)), shape=shape)
+        raise io.InputError(
+            f"{path}: no item that is new is linked to one of the run; compare their names"
+        )
+    columns = np.array([column[items.names[i]] for i in known])[S.indices]
+    shape = (len(new), len(fitted))
+    return [items.names[i] for i in new], sparse.csr_array((S.data, columns, S.indptr), shape=shape)
 
 
-def _aligned(path: str, items: Any, wanted: list[str] | None) -> Any:
+def _aligned(path: str, items: Any, fitted: list[str] | None) -> Any:
     """Return the columns in the order of the run if both have names."""
     from odsymnmf import io
 
-    width = items.matrix.shape[1]
-    if wanted is None or items.feature_names is None:
-        if wanted is not None and width != len(wanted):
-            raise io.InputError(
-                f"{path}: {width} columns, but the run has {len(wanted)}; give one for each, in "
-                "its order, or with its names above them"
-            )
+    if fitted is None or items.feature_names is None:
         return items.matrix
-    different = {*wanted}.symmetric_difference(items.feature_names)
+    different = {*fitted}.symmetric_difference(items.feature_names)
     if different:
         name = min(different)
-        verb = "is missing" if name in wanted else "is not in the run"
+        verb = "is missing" if name in fitted else "is not in the run"
         raise io.InputError(f"{path}: the column {plain(name)!r} {verb}; give those of the run")
     column = {name: j for j, name in enumerate(items.feature_names)}
-    return items.matrix[:, [column[name] for name in wanted]]
+    return items.matrix[:, [column[name] for name in fitted]]
 
 
 def _strengths(model: Any, H: Any, clusters: Any) -> list[float]:

@@ -11,9 +11,7 @@ from odsymnmf import io
 from odsymnmf.io.symmetrize import UNWEIGHTED
 from odsymnmf.io.text import column_messages, edge_columns
 
-EXTRA = "pip install 'odsymnmf[distributed]'"
-# Seconds to wait for a scheduler.
-TIMEOUT = 10
+MISSING = "--scheduler needs Dask; install it with pip install 'odsymnmf[distributed]'"
 
 
 @contextmanager
@@ -22,9 +20,9 @@ def connected(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
-        raise click.ClickException(f"--scheduler needs Dask; install it with {EXTRA}") from None
+        raise click.ClickException(MISSING) from None
     try:
-        client = Client(address, timeout=TIMEOUT)
+        client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
         raise click.ClickException(
             f"no Dask scheduler at {address}: {error}; start one with dask scheduler and pass the "
@@ -62,7 +60,7 @@ def read_edges(
         weight = None if used.weight is None else names[used.weight]
         A = from_edges(table, source, target, weight, symmetrize=symmetrize)
     except ImportError:
-        raise click.ClickException(f"--scheduler needs Dask; install it with {EXTRA}") from None
+        raise click.ClickException(MISSING) from None
     except (IndexError, OSError, ValueError) as error:
         raise io.InputError(f"{place}: {error}") from None
     messages = column_messages(names, used) + ([UNWEIGHTED] if weight is None else [])

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 import odsymnmf
-from odsymnmf.cli.options import plain
 
 UNASSIGNED = "-1"
 KINDS = ("matrix", "convergence", "memberships")
@@ -32,6 +31,7 @@ def score(labels: str, truth: str, covers: bool) -> None:
     a name may be on several. The output is the overlapping NMI, the mean best-match F1 and the
     omega index.
     """
+    from odsymnmf import metrics
     from odsymnmf.io import InputError, read_labels
 
     if covers:
@@ -45,8 +45,11 @@ def score(labels: str, truth: str, covers: bool) -> None:
         raise InputError(f"{labels} and {truth} have no name in common; compare their first column")
     _report_missing(len(clusters) - len(common), labels, truth)
     _report_missing(len(classes) - len(common), truth, labels)
-    values = scores([clusters[n] for n in common], [classes[n] for n in common])
-    lines = [f"{name:10}{value:.4f}" for name, value in values.items()]
+    pairs = (
+        [-1 if table[name] == UNASSIGNED else table[name] for name in common]
+        for table in (clusters, classes)
+    )
+    lines = [f"{name:10}{value:.4f}" for name, value in metrics.scores(*pairs).items()]
     unknown = sum(classes[name] == UNASSIGNED for name in common)
     unassigned = sum(clusters[n] == UNASSIGNED and classes[n] != UNASSIGNED for n in common)
     lines.append(f"{'items':10}{len(common) - unknown}")
@@ -59,43 +62,28 @@ def score(labels: str, truth: str, covers: bool) -> None:
     click.echo("\n".join(lines))
 
 
-def scores(clusters: list[str], classes: list[str]) -> dict[str, float]:
-    """Return accuracy, NMI and ARI of labels as they stand in files, -1 among them."""
-    from odsymnmf import metrics
-
-    pairs = ([-1 if v == UNASSIGNED else v for v in values] for values in (clusters, classes))
-    return metrics.scores(*pairs)
-
-
 def _score_covers(path: str, truth: str) -> None:
     from odsymnmf import metrics
     from odsymnmf.io import InputError, read_cover
 
     cover, true_cover = _cover_of(path), read_cover(truth)
-    items = {name for names in true_cover for name in names}
     clustered = {name for names in cover for name in names}
-    common = items & clustered
-    if not common:
+    index = {name: i for i, name in enumerate({n: 0 for names in true_cover for n in names})}
+    if clustered.isdisjoint(index):
         raise InputError(f"{path} and {truth} have no name in common; compare their spelling")
-    unassigned = len(items - clustered)
-    index = {name: i for i, name in enumerate(sorted(items))}
     # Items without a known group are left out.
-    _report_missing(len(clustered - items), path, truth)
+    _report_missing(len(clustered - {*index}), path, truth)
     clusters = [[index[n] for n in names if n in index] for names in cover]
-    sets = [[index[n] for n in names] for names in true_cover]
-    clusters = [names for names in clusters if names]
-    n = len(index)
+    clusters = [items for items in clusters if items]
+    sets, n = [[index[n] for n in names] for names in true_cover], len(index)
     values = {
-        "overlapping NMI": metrics.overlapping_nmi(clusters, sets, n),
-        "best-match F1": metrics.best_match_f1(clusters, sets),
-        "omega index": metrics.omega_index(clusters, sets, n),
+        "overlapping NMI": f"{metrics.overlapping_nmi(clusters, sets, n):.4f}",
+        "best-match F1": f"{metrics.best_match_f1(clusters, sets):.4f}",
+        "omega index": f"{metrics.omega_index(clusters, sets, n):.4f}",
+        "clusters": f"{len(clusters)}, compared with {len(sets)}",
+        "items": f"{n}, {len({*index} - clustered)} of them in no cluster",
     }
-    lines = [f"{name:17}{value:.4f}" for name, value in values.items()]
-    lines.append(f"{'clusters':17}{len(clusters)}, compared with {len(sets)}")
-    lines.append(
-        f"{'items':17}{n}" + (f", {unassigned} of them in no cluster" if unassigned else "")
-    )
-    click.echo("\n".join(lines))
+    click.echo("\n".join(f"{name:17}{value}" for name, value in values.items()))
 
 
 def _cover_of(path: str) -> list[list[str]]:
@@ -112,10 +100,9 @@ def _cover_of(path: str) -> list[list[str]]:
     return [[names[i] for i in items] for items in overlapping_sets(H)]
 
 
-def _report_missing(count: int, here: str, there: str) -> None:
-    if count:
-        verb = "name of {} is" if count == 1 else "names of {} are"
-        click.echo(f"{count} {verb.format(here)} not in {there}: left out", err=True)
+def _report_missing(number: int, path: str, other: str) -> None:
+    if number:
+        click.echo(f"left out because {other} does not have them: {number} of {path}", err=True)
 
 
 @click.command(short_help="Draw a picture of a run.")
@@ -147,11 +134,9 @@ def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> 
     suffix = output.suffix.lower()
     if suffix not in METADATA:
         raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
-    try:
-        import matplotlib
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError('pictures need matplotlib: pip install "odsymnmf[cli]"') from error
+    import matplotlib
+    from matplotlib import pyplot as plt
+
     if output.exists() and not force:
         raise FileExistsError(f"{output} already exists; use --force to replace it")
     matplotlib.use("Agg")  # there may be no screen
@@ -165,15 +150,9 @@ def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> 
         warnings.simplefilter("always")
         figure.savefig(file, format=suffix[1:], dpi=150, metadata=METADATA[suffix])
     plt.close(figure)
-    for note in {_note(str(warning.message)) for warning in messages}:
-        click.echo(f"note: {note}", err=True)
+    if any("missing from" in str(warning.message) for warning in messages):
+        click.echo("note: the font lacks letters of some names; report.html shows them", err=True)
     click.echo(f"wrote {output}")
-
-
-def _note(warning: str) -> str:
-    if "missing from" in warning:  # matplotlib names each glyph
-        return "the font lacks letters of some names; report.html shows them"
-    return plain(warning, 500)
 
 
 def _axes(run: Path, kind: str) -> Any:

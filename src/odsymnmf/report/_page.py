@@ -10,73 +10,56 @@ from string import Template
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from odsymnmf import plots
 from odsymnmf.choose import NumberOfClusters
+from odsymnmf.factorization import objective
 from odsymnmf.inputs import to_similarity_matrix
-from odsymnmf.membership_view import MembershipView, as_view
+from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_of
 from odsymnmf.memberships import overlapping_sets
 from odsymnmf.persistence import atomic_write
 from odsymnmf.plots import MAX_CLUSTERS, MatrixPicture, clean, count, matrix_picture
 from odsymnmf.report import _pictures as pictures
 from odsymnmf.report import _tables as tables
 from odsymnmf.report._tables import Topics
-from odsymnmf.similarity import as_similarity
-from odsymnmf.utils import Array, plain_signature
-
-STRENGTH_RULE = "for which it explains at least a fifth of what is explained of their similarities"
-OTHER_RULE = "that belong to it as well as to their own cluster"
+from odsymnmf.similarity import Similarity, as_similarity
+from odsymnmf.solvers.losses import loss_class
+from odsymnmf.utils import plain_signature
 
 
 @plain_signature
 def page(
-    A: Any,
-    H: Any,
-    history: ArrayLike,
+    result: Any,
+    A: Any = None,
     *,
-    names: Sequence[Any] | None,
-    title: str,
-    facts: Mapping[str, str],
-    restarts: Sequence[int] = (),
-    picture: MatrixPicture | None = None,
-    sets: Sequence[Sequence[int]] | None = None,
-    choice: NumberOfClusters | None = None,
+    names: Sequence[Any] | None = None,
+    title: str = "odsymnmf",
+    facts: Mapping[str, str] | None = None,
     topics: Topics | None = None,
-    settings: Mapping[str, str] | None = None,
+    picture: MatrixPicture | None = None,
 ) -> str:
-    """Return a run as one HTML page that needs no network and no other file.
+    """Return a result as one HTML page that needs no network and no other file.
 
     It begins with the clusters. With more than 200 of them, the largest and the strongest are
     listed, all can be looked up by item and by number, and the matrix is not drawn.
 
     Parameters
     ----------
-    A : array-like, scipy sparse matrix or array, a similarity of n items, or a MatrixPicture
-        What was clustered. The diagonal is ignored. With a picture alone, the page has no
-        drawing of the graph.
-    H : array-like or scipy sparse array of shape (n, r)
-        Memberships.
-    history : array-like
-        The objective of the initialization, after every iteration and accepted column restart.
-    names : sequence of n names, or None
-        Names of the items; numbers if None.
-    title : str
+    result : ODSymNMF, Factorization, or array of shape (n, r)
+        A result, or its memberships.
+    A : array-like, scipy sparse matrix or array, graph or Dataset, optional
+        The similarities to draw; by default ``result.similarity_``, those that were fitted.
+    names : sequence of n names, optional
+        Names of the items; by default those of the result or of A.
+    title : str, default="odsymnmf"
         The heading.
-    facts : mapping of str to str
-        What was clustered and how, to be shown.
-    restarts : sequence of int
-        Which entries of ``history`` follow an accepted column restart.
-    picture : MatrixPicture, optional
-        ``matrix_picture(A, H)``, if it has been computed already.
-    sets : list of r lists, optional
-        The items of every cluster, the strongest first; ``overlapping_sets(H)`` if not given.
-    choice : odsymnmf.choose.NumberOfClusters, optional
-        How the number of clusters was chosen.
+    facts : mapping of str to str, optional
+        Further facts to show, such as where the data come from.
     topics : list of r lists of (word, weight), optional
         The top words of every cluster.
-    settings : mapping of str to str, optional
-        The values chosen for "auto".
+    picture : MatrixPicture, optional
+        ``matrix_picture(A, result)``, if it has been computed already.
 
     Returns
     -------
@@ -87,17 +70,32 @@ def page(
     >>> import odsymnmf as od
     >>> from odsymnmf.report import page
     >>> A, H = od.datasets.cliques([3, 3])
-    >>> html = page(A, H, [30.0, 0.0], names=list("abcdef"), title="Two cliques", facts={})
+    >>> html = page(H, A, names=list("abcdef"), title="Two cliques")
     >>> html.splitlines()[0], "Two cliques" in html
     ('<!DOCTYPE html>', True)
     """
-    view = as_view(H, A.n if isinstance(A, MatrixPicture) else None)
-    checked = plots.check_names(names, view.n)
-    members = overlapping_sets(view) if sets is None else sets
-    matrix, graph, links = _matrix_and_graph(A, view, checked, picture)
+    if A is None and not hasattr(result, "similarity_"):
+        raise ValueError(
+            "the result has no similarities to draw: it is not a fitted model, or was loaded "
+            "without them; pass A."
+        )
+    data = to_similarity_matrix(result.similarity_ if A is None else A)
+    S = as_similarity(data.matrix)
+    view = as_view(result, S.n)
+    if topics is not None and len(topics) != view.r:
+        raise ValueError(
+            f"there are top words for {len(topics)} of {view.r} clusters; give all lists."
+        )
+    names = plots.check_names(
+        next((known for known in (names, names_of(result), data.names) if known is not None), None),
+        view.n,
+    )
+    sets, rule = overlapping(result, view)
+    sets = members(view, sets)
     n_unassigned = int(np.sum(view.labels < 0))
     unassigned = f", {n_unassigned:,} unassigned" if n_unassigned else ""
     style, script = _file("page.css") + _colors(view.r), _file("page.js")
+    settings = getattr(result, "settings_", {})
     return Template(_file("page.html")).substitute(
         # Nothing is loaded, and only this script runs.
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
@@ -106,38 +104,36 @@ def page(
         script=script,
         title=escape(clean(title)),
         summary=f"{count(view.n, 'item')}, {count(view.r, 'cluster')}{unassigned}",
-        rule=STRENGTH_RULE if sets is None else OTHER_RULE,
-        clusters=tables.clusters(view, members, checked, topics),
-        **_choice(choice),
-        matrix=matrix,
-        graph_hidden="" if graph else "hidden",
-        graph=graph,
-        links=links,
-        overlap=tables.overlap(view, members, checked),
+        rule=rule,
+        clusters=tables.clusters(view, sets, names, topics),
+        **_n_clusters(getattr(result, "n_clusters_search_", None)),
+        **_matrix_and_graph(S, view, names, picture),
+        overlap=tables.overlap(view, sets, names),
         chooser=tables.chooser(view),
         left_out_hidden="hidden" if view.n <= tables.MAX_ITEMS else "",
         n_listed=f"{tables.MAX_ITEMS:,}",
-        items=tables.items(view, checked, topics),
+        items=tables.items(view, names, topics),
         settings_hidden="" if settings else "hidden",
-        settings=_facts(settings or {}),
-        facts=_facts(facts),
-        curve=_convergence(np.asarray(history, dtype=np.float64).ravel(), restarts),
+        settings=_facts({name: as_text(value) for name, value in settings.items()}),
+        facts=_facts({**fit_facts(result, S), **(facts or {})}),
+        curve=_convergence(*(plots.history_of(result) or (np.empty(0), ()))),
     )
 
 
-def write(model: Any, path: str | Path, *, title: str = "odsymnmf", A: Any = None) -> None:
-    """Write the page of a fitted model.
+@plain_signature
+def write(result: Any, path: str | Path, A: Any = None, **options: Any) -> None:
+    """Write the page of a result to a file.
 
     Parameters
     ----------
-    model : ODSymNMF
-        A fitted model.
+    result : ODSymNMF, Factorization, or array of shape (n, r)
+        A result, or its memberships.
     path : path
         The HTML file to write; an existing file is replaced.
-    title : str
-        The heading.
     A : array-like, scipy sparse matrix or array, graph or Dataset, optional
-        The similarities to draw; by default ``model.similarity_``, those that were fitted.
+        The similarities to draw; by default ``result.similarity_``, those that were fitted.
+    **options
+        As for `page`: ``names``, ``title``, ``facts``, ``topics``.
 
     Examples
     --------
@@ -150,55 +146,93 @@ def write(model: Any, path: str | Path, *, title: str = "odsymnmf", A: Any = Non
     ...     "Valjean" in path.read_text(encoding="utf-8")
     True
     """
-    if A is None and not hasattr(model, "similarity_"):
-        raise ValueError(
-            "the model has no similarities to draw: it is not fitted, or was loaded without them; "
-            "pass A."
-        )
-    html = page(
-        model.similarity_ if A is None else to_similarity_matrix(A).matrix,
-        as_view(model),
-        model.history_,
-        names=model.item_names_,
-        title=title,
-        facts={"loss": model.loss, "objective": f"{model.objective_:.6g}", "ended": model.status_},
-        restarts=model.restart_steps_.tolist(),
-        choice=getattr(model, "n_clusters_search_", None),
-        settings={key: str(value) for key, value in model.settings_.items()},
-    )
+    html = page(result, A, **options)
     with atomic_write(path) as file:
         file.write(html.encode("utf-8", "backslashreplace"))
 
 
-def _choice(found: NumberOfClusters | None) -> dict[str, str]:
+def overlapping(result: Any, view: MembershipView) -> tuple[list[list[int]], str]:
+    """Return the overlapping sets of a result, and the rule by which items are shared."""
+    if issparse(as_matrix(result)):  # docs/many_clusters.md
+        rule = "that have at least a fifth of its largest membership"
+        return overlapping_sets(view, 0.2, rule="column"), rule
+    rule = "for which it explains at least a fifth of what is explained of their similarities"
+    return overlapping_sets(view), rule
+
+
+def members(view: MembershipView, sets: list[list[int]]) -> list[list[int]]:
+    """Return the items of every cluster: its set, and the items with its label."""
+    own = np.split(view.order, view.edges[1:])  # the last part is unassigned
+    return [list(dict.fromkeys([*items, *own[l].tolist()])) for l, items in enumerate(sets)]
+
+
+def explained(model: Any, A: Similarity) -> float | None:
+    """Return 1 - f(H) / f(0), the fraction of the similarities that H explains."""
+    zero = objective(A, np.zeros((A.n, 1)), loss=model.loss, l1_ratio=model.l1_ratio)
+    return 1 - model.objective_ / zero if zero > 0 else None
+
+
+def ended(model: Any) -> str:
+    """Return how a fit ended."""
+    end = f"{'' if model.converged_ else 'not '}converged after {count(model.n_iter_, 'iteration')}"
+    return ("interrupted, " if model.status_ == "interrupted" else "") + end
+
+
+def fit_facts(model: Any, A: Similarity | None) -> dict[str, str]:
+    """Return how a model was fitted: its end, its objective and parameters other than defaults."""
+    if not hasattr(model, "objective_"):
+        return {}
+    facts = {"result": f"{ended(model)}, objective {model.objective_:.6g}", "loss": model.loss}
+    fraction = None if A is None else explained(model, A)
+    if fraction is not None:
+        name = loss_class(model.loss, l1_ratio=model.l1_ratio).explained_name
+        facts["explained"] = f"{100 * fraction:.1f} % of the {name}"
+    defaults = type(model)().get_params()
+    for name, value in model.get_params().items():
+        if isinstance(value, str | int | float | None) and value != defaults[name]:
+            facts[name] = as_text(value)
+    return facts
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text, numbers with four digits."""
+    if value is None:
+        return "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _n_clusters(search: NumberOfClusters | None) -> dict[str, str]:
     """Return the parts of the section on the number of clusters."""
-    if found is None:
+    if search is None:
         return {"choice_hidden": "hidden", "n_clusters": "", "reason": "", "partitions": ""}
     return {
         "choice_hidden": "",
-        "n_clusters": count(found.n_clusters, "cluster"),
-        "reason": escape(clean(found.reason[:1].upper() + found.reason[1:], 2000)),
-        "partitions": tables.partitions(found),
+        "n_clusters": count(search.n_clusters, "cluster"),
+        "reason": escape(clean(search.reason[:1].upper() + search.reason[1:], 2000)),
+        "partitions": tables.partitions(search),
     }
 
 
 def _matrix_and_graph(
-    A: Any, view: MembershipView, names: list[str], picture: MatrixPicture | None
-) -> tuple[str, str, str]:
+    A: Similarity, view: MembershipView, names: list[str], picture: MatrixPicture | None
+) -> dict[str, str]:
     """Return the matrix, the graph and a note on its links, as far as they can be read."""
+    parts = {"graph": "", "graph_hidden": "hidden", "links": ""}
     if view.r > MAX_CLUSTERS:
         reason = f"more than {MAX_CLUSTERS} clusters cannot be seen in a picture of the matrix"
-        return f'<p class="note">Not drawn: {reason}.</p>', "", ""
-    if isinstance(A, MatrixPicture):
-        return _matrix(A), "", ""
-    S = as_similarity(A)
-    picture = picture or matrix_picture(S, view)
-    matrix, links = _matrix(picture), pictures.readable_links(S)
+        return {**parts, "matrix": f'<p class="note">Not drawn: {reason}.</p>'}
+    picture = picture or matrix_picture(A, view)
+    matrix, links = _matrix(picture), pictures.readable_links(A)
     if isinstance(links, str):
-        return f'{matrix}<p class="note">The graph is not drawn: {links}.</p>', "", ""
+        note = f'<p class="note">The graph is not drawn: {links}.</p>'
+        return {**parts, "matrix": matrix + note}
     negative = pictures.has_negative(picture.values)
-    note = count(len(links[0]), "link") + "; negative similarities are not drawn" * negative
-    return matrix, pictures.graph(links, view, names), note
+    return {
+        "matrix": matrix,
+        "graph_hidden": "",
+        "graph": pictures.graph(links, view, names),
+        "links": count(len(links[0]), "link") + "; negative similarities are not drawn" * negative,
+    }
 
 
 def _matrix(picture: MatrixPicture) -> str:
@@ -214,32 +248,28 @@ def _matrix(picture: MatrixPicture) -> str:
     )
 
 
-def _convergence(history: Array, restarts: Sequence[int]) -> str:
+def _convergence(history: Any, restarts: Any) -> str:
     """Return the objective by iteration and restart."""
     if not (history.size and np.isfinite(history).all()):
-        return '<p class="muted">No history was kept.</p>'
-    steps = np.arange(len(history))
-    rings = {k for k in map(int, restarts) if 0 < k < len(history)}
-    before = np.cumsum([k in rings for k in steps]).tolist()
-    when = [
-        f"after {count(k - before[k], 'iteration')}"
-        + (f" and {count(before[k], 'restart')}" if before[k] else "")
-        for k in steps.tolist()
-    ]
-    when[0] = "at the start"
-    titles = [
-        f"{'column restart, ' * (k in rings)}{when[k]}: {history[k]:.6g}" for k in steps.tolist()
-    ]
-    end = f", {history[-1]:.4g} {when[-1]}" if len(history) > 1 else ""
-    label = f"Objective: {history[0]:.4g} at the start{end}."
-    name = "iterations and restarts" if rings else "iterations"
+        return '<p class="muted">No history was recorded.</p>'
+    is_restart = np.isin(np.arange(len(history)), restarts).tolist()
+    n_restarts = np.cumsum(is_restart)
+    titles = [f"at the start: {history[0]:.6g}"]
+    for k in range(1, len(history)):
+        steps = count(k - n_restarts[k], "iteration")
+        steps += f" and {count(n_restarts[k], 'restart')}" if n_restarts[k] else ""
+        titles.append(f"{'column restart, ' * is_restart[k]}after {steps}: {history[k]:.6g}")
+    label = f"Objective: {'; '.join(dict.fromkeys([titles[0], titles[-1]]))}."
+    name = "iterations and restarts" if any(is_restart) else "iterations"
     note = '<p class="note"><span class="ring"></span> accepted column restart</p>'
-    return pictures.curve(steps, history, titles, rings, name, label) + note * bool(rings)
+    curve = pictures.curve(history, titles, is_restart, name, label)
+    return curve + note * any(is_restart)
 
 
 def _facts(facts: Mapping[str, str]) -> str:
     rows = (
-        f"<div><dt>{escape(clean(str(key)))}</dt><dd><bdi>{escape(clean(str(value)))}</bdi></dd></div>"
+        f"<div><dt>{escape(clean(str(key)))}</dt>"
+        f"<dd><bdi>{escape(clean(str(value)))}</bdi></dd></div>"
         for key, value in facts.items()
     )
     return f'<dl class="facts">{"".join(rows)}</dl>'

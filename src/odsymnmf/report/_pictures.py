@@ -102,20 +102,15 @@ def png(shade: Array) -> str:
         crc = zlib.crc32(kind + body)
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", crc)
 
-    index = (np.round(shade * 127) + 127).astype(np.uint8)
-    height, width = index.shape
-    alpha = bytes(round(abs(k - 127) * 255 / 127) for k in range(255))
-    data = (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
-        + chunk(
-            b"PLTE",
-            bytes.fromhex(plots.NEGATIVE[1:]) * 127 + bytes.fromhex(plots.POSITIVE[1:]) * 128,
-        )
-        + chunk(b"tRNS", alpha)
-        + chunk(b"IDAT", zlib.compress(np.pad(index, ((0, 0), (1, 0))).tobytes(), 9))
-        + chunk(b"IEND", b"")
-    )
+    height, width = shade.shape
+    negative, positive = (np.frombuffer(bytes.fromhex(c[1:]), np.uint8) for c in plots.SIGNS)
+    rgba = np.empty((height, width, 4), dtype=np.uint8)
+    rgba[..., :3] = np.where(shade[..., None] < 0, negative, positive)
+    rgba[..., 3] = np.round(255 * np.abs(shade))
+    rows = np.pad(rgba.reshape(height, 4 * width), ((0, 0), (1, 0)))  # each row without a filter
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
+    data = b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
     return "data:image/png;base64," + base64.b64encode(data).decode("ascii")
 
 
@@ -239,40 +234,39 @@ def _overlap(boxes: Array, others: Array) -> Array:
 
 
 def curve(
-    x: Array, y: Array, titles: Sequence[str], rings: Collection[int], name: str, label: str
+    y: Array, titles: Sequence[str], is_restart: Sequence[bool], name: str, label: str
 ) -> str:
-    """Return y over x with rings at some points; logarithmic if y varies by more than 10."""
-    ticks = _ticks(y.min(), y.max())
-    scale: Any = np.asarray
-    if y.min() > 0 and y.max() > 10 * y.min():
-        exponents = _ticks(np.floor(np.log10(y.min())), np.ceil(np.log10(y.max())))
-        ticks, scale = 10.0 ** exponents[exponents % 1 == 0], np.log
-    across: Any = partial(np.interp, xp=(x[0], x[-1]), fp=(LEFT, WIDTH - RIGHT))
-    down: Any = partial(np.interp, xp=scale(ticks[[0, -1]]), fp=(HEIGHT - BOTTOM, TOP))
-    lines = [
+    """Return y over its index with rings at restarts; logarithmic if y varies by more than 10."""
+    is_log = y.min() > 0 and y.max() > 10 * y.min()
+    height = np.log10(y) if is_log else y
+    ticks, steps = _ticks(height.min(), height.max()), np.arange(len(y))
+    if is_log:
+        ticks = np.unique(np.concatenate([np.floor(ticks), np.ceil(ticks)]))
+    x = np.interp(steps, [0, max(steps[-1], 1)], [LEFT, WIDTH - RIGHT])
+    down: Any = partial(np.interp, xp=ticks[[0, -1]], fp=[HEIGHT - BOTTOM, TOP])
+    parts = [
         f'<path class="grid" d="M{LEFT} {v:.1f}H{WIDTH - RIGHT}"/>'
-        f'<text class="end" x="{LEFT - 7}" y="{v + 4:.1f}">{number(t)}</text>'
-        for t, v in zip(ticks, down(scale(ticks)), strict=True)
+        f'<text class="end" x="{LEFT - 7}" y="{v + 4:.1f}">{number(10**t if is_log else t)}</text>'
+        for t, v in zip(ticks, down(ticks), strict=True)
     ]
-    feet = [
-        f'<text class="mid" x="{across(t):.1f}" y="{HEIGHT - BOTTOM + 17}">{t:,.0f}</text>'
-        for t in (_ticks(x[0], x[-1]) if x[-1] > x[0] else x)
-        if t % 1 == 0 and x[0] <= t <= x[-1]
+    parts += [
+        f'<text class="mid" x="{x[k]:.1f}" y="{HEIGHT - BOTTOM + 17}">{k:,}</text>'
+        for k in np.intersect1d(_ticks(0, steps[-1]), steps).astype(int).tolist()
     ]
-    at = np.stack([across(x), down(scale(y))], axis=1)
-    shown = np.unique(np.linspace(0, len(x) - 1, MAX_POINTS).round().astype(int)).tolist()
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in at[shown])
-    dots = [k for k in shown if k not in rings and len(x) <= MAX_DOTS + 1]
+    shown = np.unique(np.linspace(0, steps[-1], MAX_POINTS).round().astype(int)).tolist()
+    points = [f"{x[k]:.1f},{v:.1f}" for k, v in zip(shown, down(height[shown]), strict=True)]
+    dots = shown if len(y) <= MAX_DOTS + 1 else []
     circles = [
-        f'<circle class="{kind}" cx="{at[k, 0]:.1f}" cy="{at[k, 1]:.1f}" r="{radius}">'
+        f'<circle class="{"restart" if is_restart[k] else "dot"}" cx="{x[k]:.1f}" '
+        f'cy="{down(height[k]):.1f}" r="{5 if is_restart[k] else 2.6}">'
         f"<title>{titles[k]}</title></circle>"
-        for kind, radius, which in (("dot", 2.6, dots), ("restart", 5, sorted(rings)))
-        for k in which
+        for k in sorted({*dots, *np.flatnonzero(is_restart).tolist()})
     ]
     return (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f'{"".join(lines + feet)}<text class="mid" x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" '
-        f'y="{HEIGHT - 4}">{name}</text><polyline points="{points}"/>{"".join(circles)}</svg>'
+        f'{"".join(parts)}<text class="mid" x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" '
+        f'y="{HEIGHT - 4}">{name}</text><polyline points="{" ".join(points)}"/>'
+        f"{''.join(circles)}</svg>"
     )
 
 

@@ -53,22 +53,18 @@ def clusters(
     view: MembershipView, sets: Sequence[Sequence[int]], names: list[str], topics: Topics | None
 ) -> str:
     """Return one row per cluster; of very many clusters, the largest and the strongest."""
-    if topics is not None and len(topics) != view.r:
-        raise ValueError(
-            f"there are top words for {len(topics)} of {view.r} clusters; give all lists."
-        )
     if view.r <= MAX_CLUSTERS:
-        return _cluster_table(view, sets, names, topics, np.arange(view.r), unassigned=True)
+        return _cluster_table(view, sets, names, topics, np.arange(view.r))
     largest = np.argsort(-view.sizes, kind="stable")[:N_LISTED]
     explained = np.bincount(view.H.indices, view.explained, view.r)
     strongest = np.argsort(-explained, kind="stable")[:N_LISTED]
     return (
         f"<h3>The {N_LISTED} largest of {view.r:,}</h3>"
-        f"{_cluster_table(view, sets, names, topics, largest, unassigned=True)}"
+        f"{_cluster_table(view, sets, names, topics, largest)}"
         f'<h3 class="later">The {N_LISTED} strongest</h3>'
         '<p class="note">Those that explain most of the similarities: '
         "the sum of H<sub>il</sub> H<sub>jl</sub> over all pairs i ≠ j.</p>"
-        f"{_cluster_table(view, sets, names, topics, strongest, unassigned=False)}"
+        f"{_cluster_table(view, sets, names, topics, strongest)}"
     )
 
 
@@ -77,60 +73,60 @@ def _cluster_table(
     sets: Sequence[Sequence[int]],
     names: list[str],
     topics: Topics | None,
-    which: Array,
-    *,
-    unassigned: bool,
+    rows: Array,
 ) -> str:
-    n_unassigned = int(np.sum(view.labels < 0)) if unassigned else 0
-    largest = max(1, int(view.sizes[which].max()), n_unassigned)
-    rows = []
-    for l in which.tolist():
-        items = sets[l]
-        words = f'<td class="words-cell">{listed(top_words(topics[l]))}</td>' if topics else ""
-        more = len(items) - N_MEMBERS
-        members = listed(names[i] for i in items[:N_MEMBERS]) or '<span class="muted">none</span>'
-        members += f' <span class="muted">and {more:,} more</span>' if more > 0 else ""
-        size = int(view.sizes[l])
-        rows.append(_row(l, chip(l), size, size / largest, f"{len(items):,}", words, members))
+    n_unassigned = int(np.sum(view.labels < 0))
+    largest = max(1, int(view.sizes[rows].max()), n_unassigned)
+    lines = []
+    for l in rows.tolist():
+        size, shared = int(view.sizes[l]), len(sets[l]) - int(view.sizes[l])
+        top = listed(names[i] for i in sets[l][:N_MEMBERS]) or '<span class="muted">none</span>'
+        if len(sets[l]) > N_MEMBERS:
+            top += f' <span class="muted">and {len(sets[l]) - N_MEMBERS:,} more</span>'
+        words = None if topics is None else listed(top_words(topics[l]))
+        lines.append(_row(l, chip(l), size, size / largest, f"{shared:,}", words, top))
     if n_unassigned:
-        blank = '<td class="words-cell"></td>' if topics else ""
-        members = '<span class="muted">without any membership</span>'
-        name, fraction = '<span class="chip cx">unassigned</span>', n_unassigned / largest
-        rows.append(_row(-1, name, n_unassigned, fraction, "", blank, members))
+        name, top = (
+            '<span class="chip cx">unassigned</span>',
+            '<span class="muted">no membership</span>',
+        )
+        words = None if topics is None else ""
+        lines.append(_row(-1, name, n_unassigned, n_unassigned / largest, "", words, top))
     heading = '<th scope="col">Top words</th>' if topics else ""
     return (
         '<table class="clusters"><thead><tr><th scope="col">Cluster</th>'
         '<th scope="col" class="num">Items</th><td class="wide"></td>'
-        f'<th scope="col" class="num set">In the set</th>{heading}'
+        f'<th scope="col" class="num set">Shared</th>{heading}'
         '<th scope="col">Strongest members</th></tr>'
-        f"</thead><tbody>{''.join(rows)}</tbody></table>"
-    )
-
-
-def partitions(found: NumberOfClusters) -> str:
-    """Return the partitions that were compared; the chosen one is marked."""
-    head = "".join(f'<th scope="col" class="num">{HEADERS[name]}</th>' for name in found.table)
-    rows = []
-    for i, row in enumerate(zip(*found.table.values(), strict=True)):
-        cells = "".join(f'<td class="num">{number(x)}</td>' for x in row)
-        mark = ' class="chosen"' if i == found.row else ""
-        rows.append(f"<tr{mark}>{cells}<td>{'chosen' if mark else ''}</td></tr>")
-    return (
-        f'<table class="partitions"><thead><tr>{head}<td></td></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f"</thead><tbody>{''.join(lines)}</tbody></table>"
     )
 
 
 def _row(
-    l: int, name: str, size: int, fraction: float, in_set: str, words: str, members: str
+    l: int, name: str, size: int, fraction: float, shared: str, words: str | None, top: str
 ) -> str:
+    topic = "" if words is None else f'<td class="words-cell">{words}</td>'
     return (
         f'<tr><th scope="row"><button type="button" class="pick" data-cluster="{l}">{name}'
         f'</button></th><td class="num">{size:,}<span class="unit"> '
         f'{"item" if size == 1 else "items"}</span></td><td class="wide">'
         f'<svg class="bar {css(l)}" viewBox="0 0 100 8" preserveAspectRatio="none" '
         f'aria-hidden="true"><rect width="{100 * fraction:.1f}" height="8"/></svg></td>'
-        f'<td class="num set">{in_set}</td>{words}<td class="who">{members}</td></tr>'
+        f'<td class="num set">{shared}</td>{topic}<td class="top">{top}</td></tr>'
+    )
+
+
+def partitions(search: NumberOfClusters) -> str:
+    """Return the partitions that were compared; the chosen one is marked."""
+    head = "".join(f'<th scope="col" class="num">{HEADERS[name]}</th>' for name in search.table)
+    rows = []
+    for i, row in enumerate(zip(*search.table.values(), strict=True)):
+        cells = "".join(f'<td class="num">{number(round(x, 6))}</td>' for x in row)
+        mark = ' class="chosen"' if i == search.row else ""
+        rows.append(f"<tr{mark}>{cells}<td>{'chosen' if mark else ''}</td></tr>")
+    return (
+        f'<table class="partitions"><thead><tr>{head}<td></td></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 
@@ -166,20 +162,18 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
     shared = belongs.T @ belongs
     unit = normalize(view.H.astype(np.float64), axis=0).tocsc()
     if r > MAX_CLUSTERS:
-        note, shown = "The pairs of clusters whose sets share the most members.", ""
+        note, shown = "The pairs of clusters that share the most members.", ""
         pairs = sparse.triu(shared, 1).tocoo()
         order = np.lexsort((pairs.col, pairs.row, -pairs.data))[:N_PAIRS_OF_MANY]
-        a, b, both = pairs.row[order], pairs.col[order], pairs.data[order]
-        cosines = np.asarray(unit[:, a].multiply(unit[:, b]).sum(axis=0)).ravel()
+        a, b = pairs.row[order], pairs.col[order]
     else:
-        common, cosine = shared.toarray(), (unit.T @ unit).toarray()
-        note, shown = _overlap_of_all(common, cosine)
-        a, b = np.nonzero(np.triu((common > 0) | (cosine >= 0.005), 1))
-        order = np.lexsort((-common[a, b], -cosine[a, b]))[:N_PAIRS]
+        counts, cosine = shared.toarray(), (unit.T @ unit).toarray()
+        note, shown = _overlap_of_all(counts, cosine)
+        a, b = np.nonzero(np.triu((counts > 0) | (cosine >= 0.005), 1))
+        order = np.lexsort((-counts[a, b], -cosine[a, b]))[:N_PAIRS]
         a, b = a[order], b[order]
-        both, cosines = common[a, b], cosine[a, b]
-    columns = (a.tolist(), b.tolist(), both.tolist(), cosines.tolist())
-    listing = _largest_overlaps(list(zip(*columns, strict=True)), view.H, sets, names)
+    cosines = np.asarray(unit[:, a].multiply(unit[:, b]).sum(axis=0)).ravel()
+    listing = _largest_overlaps(a.tolist(), b.tolist(), cosines.tolist(), view.H, sets, names)
     pair = f'<div class="pair">{shown}{listing}</div>' if shown else listing
     return f'<p class="note">{note}</p>{pair}'
 
@@ -202,7 +196,7 @@ def _overlap_of_all(shared: Array, cosine: Array) -> tuple[str, str]:
             title = f"clusters {l} and {m}: {count(k, 'shared member')}, cosine {c:.2f}"
             cells.append(f'<td class="{kind}" title="{title}">{k:,}</td>')
         rows.append("".join(cells))
-    note = "Numbers are shared members of the sets; the shade is the cosine of the columns of H."
+    note = "Numbers are shared members; the shade is the cosine of the columns of H."
     return note, (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         '<table class="overlap"><caption class="hidden">Shared members of every two clusters'
@@ -212,24 +206,26 @@ def _overlap_of_all(shared: Array, cosine: Array) -> tuple[str, str]:
 
 
 def _largest_overlaps(
-    pairs: list[tuple[int, int, int, float]],
+    first: list[int],
+    second: list[int],
+    cosines: list[float],
     H: sparse.csr_array,
     sets: Sequence[Sequence[int]],
     names: list[str],
 ) -> str:
     """Return the pairs of clusters with their strongest shared members."""
-    if not pairs:
-        return "<p>The clusters do not overlap: no item is in two of them.</p>"
     rows = []
-    for l, m, shared, cosine in pairs:
-        both = np.intersect1d(sets[l], sets[m])
+    for l, m, cosine in zip(first, second, cosines, strict=True):
+        both = np.intersect1d(sets[l], sets[m]).astype(np.intp)
         weaker = H[both][:, [l, m]].toarray().min(axis=1)
         both = both[np.argsort(-weaker, kind="stable")]
-        members = listed(names[i] for i in both[:4])
+        members = listed(names[i] for i in both[:4]) + " …" * (len(both) > 4)
         rows.append(
-            f"<li>{chip(l)} {chip(m)} <span>cosine {cosine:.2f}, {count(shared, 'shared member')}"
-            f"{': ' + members if members else ''}{' …' if len(both) > 4 else ''}</span></li>"
+            f"<li>{chip(l)} {chip(m)} <span>cosine {cosine:.2f}, "
+            f"{count(len(both), 'shared member')}{': ' * (len(both) > 0)}{members}</span></li>"
         )
+    if not rows:
+        return "<p>The clusters do not overlap: no item is in two of them.</p>"
     return f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(rows)}</ul></div>'
 
 
