@@ -56,16 +56,25 @@ def possible(choice: Setting) -> bool:
 
 
 def pairwise(
-    axes: dict[str, list[Any]], possible: Callable[[Setting], bool] = lambda choice: True
+    axes: dict[str, list[Any]],
+    possible: Callable[[Setting], bool] = lambda choice: True,
+    together: tuple[str, ...] = (),
 ) -> Iterator[Setting]:
-    """Choose combinations until every possible pair of values occurs, greedily."""
-    choices = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    pairs = {i: set(combinations(c.items(), 2)) for i, c in enumerate(choices) if possible(c)}
-    missing = set().union(*pairs.values())
+    """Choose combinations until every possible pair of values occurs, greedily.
+
+    Of the axes in ``together``, every possible combination occurs.
+    """
+    parts = []
+    for values in product(*axes.values()):
+        choice = dict(zip(axes, values, strict=True))
+        if possible(choice):
+            pairs = set(combinations(choice.items(), 2))
+            parts.append((choice, pairs | {tuple(choice[axis] for axis in together)}))
+    missing: set[Any] = set().union(*(part for _, part in parts))
     while missing:
-        best = max(pairs, key=lambda i: len(pairs[i] & missing))
-        missing -= pairs[best]
-        yield choices[best]
+        choice, part = max(parts, key=lambda candidate: len(candidate[1] & missing))
+        missing -= part
+        yield choice
 
 
 def setting(
