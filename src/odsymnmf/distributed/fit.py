@@ -12,12 +12,17 @@ from odsymnmf.distributed.worker import Layout, pack, unpack
 from odsymnmf.init.initialize import initialize, named_or_array
 from odsymnmf.result import Factorization, of_run
 from odsymnmf.similarity import Similarity
-from odsymnmf.similarity.base import SimilaritySummary, pair_squares
-from odsymnmf.similarity.features import CANCELLED, MAX_PAIRWISE
+from odsymnmf.similarity.base import (
+    CANCELLED,
+    MAX_PAIRWISE,
+    SimilaritySummary,
+    inner_product,
+    pair_products,
+    pair_squares,
+)
 from odsymnmf.similarity.weights import EQUAL
 from odsymnmf.solvers.base import PairwiseLoss
 from odsymnmf.solvers.losses import loss_class, make_solver
-from odsymnmf.solvers.objective import inner_product, pair_products
 from odsymnmf.solvers.rescale import Magnitude, within_reason
 from odsymnmf.solvers.rounds import ROUNDING, SweepResult, row_tiles, tiles
 from odsymnmf.solvers.run import Run

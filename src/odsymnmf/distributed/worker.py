@@ -14,10 +14,10 @@ import odsymnmf
 from odsymnmf import kernels
 from odsymnmf.distributed.row_blocks import cut_rows
 from odsymnmf.similarity import Dense, Sparse, products, validation
-from odsymnmf.similarity.base import row_squares, scale_rows
+from odsymnmf.similarity.base import listed_squares, row_squares, scale_rows
 from odsymnmf.similarity.weights import EQUAL, PairWeights, keep_entries
-from odsymnmf.solvers import objective
 from odsymnmf.solvers.losses import make_solver
+from odsymnmf.solvers.objective import listed_errors
 from odsymnmf.solvers.rounds import Rounds, RowUpdates
 from odsymnmf.utils import Array, blocks
 
@@ -269,18 +269,18 @@ class FitWorker:
         A, items, H = self.A, self.items, self.H
         listed = np.zeros(len(items))
         if A.weights.exceptions is not None:
-            listed = objective.listed_errors(A, items, H, power)
+            listed = listed_errors(A, items, H, power)
         if power == 1:
-            return [objective.stored_errors(A, items, H), listed]
+            return [A.stored_errors(items, H), listed]
         if pairwise or not self.layout.is_sparse:
-            return [objective.pairwise_errors(A, items, H), listed]
-        return [*objective.stored_squares(A, items, H), listed]
+            return [A.pairwise_errors(items, H), listed]
+        return [*A.stored_squares(items, H), listed]
 
     def unknown_squares(self) -> list[Array]:
         """Return sum_j (h_i . h_j)^2 over the unknown pairs of each own item."""
         if self.A.weights.excess is None:
             return [np.zeros(len(self.items))]
-        return [objective.listed_squares(self.A, self.items, self.H.astype(np.float64, copy=False))]
+        return [listed_squares(self.A.weights.excess, self.items, self.H)]
 
     def feature_sums(self) -> Array:
         """Return the rows of X^T H of the own features."""
@@ -450,7 +450,7 @@ class SharedGramProducts(products.GramProducts):
     def __init__(self, documents: DocumentRows, H: Array):
         self.documents, self.X, self.norms = documents, documents.X, documents.diagonal
         self.Z = np.zeros((documents.m, H.shape[1]))
-        self._words = {}
+        self.entries, self._features = 0, {}
 
     @property
     def columns(self) -> Any:

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.similarity import Similarity
-from odsymnmf.solvers.objective import explained
 from odsymnmf.utils import Array, RandomSource, as_csr, blocks
 
 # Rows of H that are processed at a time.
@@ -25,7 +24,7 @@ def random(solver: Any, r: int, rng: RandomSource) -> Array:
 
 def scale_to_fit(A: Similarity, H: Array) -> Array:
     """Set H to t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>, off the diagonal: the best fit."""
-    inner, squares = explained(A, H)
+    inner, squares = A.explained(H)
     if squares <= 0:
         return H
     if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by

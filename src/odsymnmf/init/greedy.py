@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from odsymnmf import kernels
-from odsymnmf.similarity import Sparse
 from odsymnmf.utils import Array
 
 # The virtual diagonal of A, as a multiple of the largest similarity.
@@ -65,9 +64,9 @@ class Growth:
     def _add(self, k: int) -> tuple[Array, Array]:
         """Add item k to J; return v and c."""
         A: Any = self.solver.A
-        if isinstance(A, Sparse):  # v changes in the two-hop neighborhood of k only
+        if A.stored is not None:  # v changes in the two-hop neighborhood of k only
             v, c = self.sums
-            csr, weigh = A.A, kernels.greedy.weigh
+            csr, weigh = A.stored, kernels.greedy.weigh
             weigh(k, csr.indptr, csr.indices, csr.data, self.own, self.H, v, c)
             return v, c
         self.w += A.rows(np.array([k])).data

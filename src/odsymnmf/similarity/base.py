@@ -2,17 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.similarity.weights import PairWeights, entry_rows, with_data
 from odsymnmf.utils import Array, blocks, squared
 
 # Entries of a block of rows that are computed or copied at a time.
 BLOCK_ENTRIES = 2**22
+# Rows whose errors are computed at a time, pair by pair.
+N_ERROR_ROWS = 16
+# A sum is computed pair by pair where less than this fraction of its terms is left.
+CANCELLED = 1e-8
+# Multiply-adds above which that would take too long.
+MAX_PAIRWISE = 1e13
 
 
 class SimilaritySummary(NamedTuple):
@@ -40,55 +45,56 @@ class Similarity(ABC):
     """Symmetric similarities of n items, and the weights of their pairs.
 
     The methods here are for a similarity that has a number for every pair; `Sparse` replaces some.
+
+    Attributes
+    ----------
+    max_value : float
+        The largest entry off the diagonal, at least 0; a bound on it for `Gram`.
+    max_abs : float
+        The largest |A_ij| off the diagonal; a bound on it for `Gram`.
+    pair_bound : float
+        A bound on the entries off the diagonal.
+    sum_of_squares : float
+        sum_{i != j} A_ij^2
+    diagonal_rounding : float or ndarray of shape (n,)
+        What cancels in a product for each item: |x_i|^2 for `Gram`.
+    stored : csr_array or None
+        A, if it is sparse.
+    n_features : int or None
+        Number of features, None where similarities are given.
     """
 
+    n: int
+    dtype: np.dtype[Any]
+    weights: PairWeights
     diagonal: Any
-    weights: PairWeights = EQUAL
-
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """Number of items."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-
-    @property
-    def n_features(self) -> int | None:
-        """Number of features, None where similarities are given."""
-        return None
-
-    @property
-    @abstractmethod
-    def max_value(self) -> float:
-        """The largest entry off the diagonal, at least 0; a bound on it for `Gram`."""
-
-    @property
-    @abstractmethod
-    def max_abs(self) -> float:
-        """The largest |A_ij| off the diagonal; a bound on it for `Gram`."""
-
-    @property
-    @abstractmethod
-    def sum_of_squares(self) -> float:
-        """sum_{i != j} A_ij^2"""
-
-    @property
-    def diagonal_rounding(self) -> Any:
-        """What cancels in a product for each item: |x_i|^2 for `Gram`."""
-        return 0.0
+    max_value: Any
+    max_abs: Any
+    sum_of_squares: Any
+    diagonal_rounding: Any = 0.0
+    stored: Any = None
+    n_features: int | None = None
 
     @property
     def pair_bound(self) -> float:
-        """A bound on the entries off the diagonal."""
         return float(self.max_value)
 
     @property
     def n_stored(self) -> int:
         """Number of pairs i < j that are stored."""
         return int(self.n * (self.n - 1) // 2)
+
+    @property
+    def row_entries(self) -> int:
+        """Number of entries in a row of `rows`, on average."""
+        return int(self.n)
+
+    @property
+    def block_entries(self) -> int:
+        """Number of entries in a block of rows that are computed when needed."""
+        return int(max(self.n, min(BLOCK_ENTRIES, self.n**2)))
+
+    # Products
 
     def matmul(self, V: Array, weighted: bool = False) -> Array:
         """Return A @ V without the diagonal of A; with weights, sum_{j != i} w_ij A_ij V_j."""
@@ -119,37 +125,19 @@ class Similarity(ABC):
     def products(self, H: Array) -> Any:
         """Return the source of g_k = sum_{j != k} A_kj h_j, which follows changes of H."""
 
+    # Rows
+
     @abstractmethod
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
 
     @abstractmethod
+    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
+        """Return some columns of the rows of the items; ``own`` are the items among them."""
+
+    @abstractmethod
     def dense_rows(self, items: Array) -> Array:
         """Return a copy of the rows of the items in float64, zero on the diagonal."""
-
-    def to_csr(self) -> sparse.csr_array:
-        """Return the similarities that are not zero, without the diagonal."""
-        pieces = (self.dense_rows(np.arange(b.start, b.stop)) for b in self.item_blocks())
-        return sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
-
-    def pair_values(self, i: Array, j: Array) -> Array:
-        """Return A_ij of pairs i != j in float64."""
-        values, order = np.empty(len(i)), np.argsort(i, kind="stable")
-        for b in self.item_blocks():
-            first, last = np.searchsorted(i[order], (b.start, b.stop))
-            some = order[first:last]
-            rows = self.dense_rows(np.arange(b.start, b.stop))
-            values[some] = rows[i[some] - b.start, j[some]]
-        return values
-
-    @property
-    def row_entries(self) -> int:
-        """Number of entries in a row of `rows`, on average."""
-        return int(self.n)
-
-    def row_lengths(self, items: Array) -> Array:
-        """Return the number of entries in each row of ``rows(items)``."""
-        return np.full(len(items), self.n)
 
     def row_weights(self, items: Array) -> Array | None:
         """Return the weights of the entries of ``rows(items)``, None if all are one."""
@@ -159,14 +147,10 @@ class Similarity(ABC):
 
     def row_work(self, items: Array) -> int:
         """Return the cost of visiting the rows of the items: their entries, and one each."""
-        return int(self.row_lengths(items).sum()) + len(items)
-
-    @abstractmethod
-    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
-        """Return some columns of the rows of the items; ``own`` are the items among them."""
+        return len(items) * (self.n + 1)
 
     def row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
-        """Yield some of the items after another, with their rows."""
+        """Yield blocks of the items with their rows."""
         for b in self.item_blocks(len(items)):
             yield items[b], self.rows(items[b])
 
@@ -175,10 +159,12 @@ class Similarity(ABC):
         count = self.n if count is None else count
         return blocks(count, max(1, BLOCK_ENTRIES // max(1, self.row_entries)))
 
-    @property
-    def block_entries(self) -> int:
-        """Number of entries in a block of rows that are computed when needed."""
-        return int(max(self.n, BLOCK_ENTRIES if self.n > 2048 else self.n**2))
+    def to_csr(self) -> sparse.csr_array:
+        """Return the similarities that are not zero, without the diagonal."""
+        pieces = (self.dense_rows(np.arange(b.start, b.stop)) for b in self.item_blocks())
+        return sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+
+    # Other similarities
 
     @abstractmethod
     def scale(self, s: Array) -> "Similarity":
@@ -188,9 +174,15 @@ class Similarity(ABC):
     def subset(self, items: Array) -> "Similarity":
         """Return the similarities among some of the items."""
 
-    def with_weights(self, weights: PairWeights) -> Self:
-        """Return the same similarities with other weights of pairs."""
-        return replace(self, weights=weights)  # type: ignore[type-var]
+    @abstractmethod
+    def with_weights(self, weights: PairWeights) -> "Similarity":
+        """Return the similarities with other weights; their ``values`` are set."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays that `from_arrays` takes."""
+
+    # Statistics
 
     @abstractmethod
     def group_sums(self, group: Array, count: int) -> Array:
@@ -198,21 +190,61 @@ class Similarity(ABC):
 
     def summary(self) -> SimilaritySummary:
         """Compute degrees, signs and density in one pass."""
-        found, weights = self._summary(), self.weights
+        summary, weights = self._summary(), self.weights
         if weights.excess is None:
-            return found
-        absolute = weights.excess.copy()
-        absolute.data *= np.abs(weights.values)  # type: ignore[arg-type]
-        degrees = weights.default * found.degrees + np.asarray(absolute.sum(axis=1)).ravel()
-        return found._replace(degrees=np.maximum(degrees, 0.0))
+            return summary
+        absolute = with_data(
+            weights.excess, weights.excess.data * np.abs(np.asarray(weights.values))
+        )
+        degrees = weights.default * summary.degrees + np.asarray(absolute.sum(axis=1)).ravel()
+        return summary._replace(degrees=np.maximum(degrees, 0.0))
 
     @abstractmethod
     def _summary(self) -> SimilaritySummary: ...
 
-    def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays that `from_arrays` takes."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return arrays | arrays.pop("weights").to_arrays()
+    # Errors, with p_ij = h_i . h_j
+
+    @abstractmethod
+    def squared_error(self, H: Array) -> float:
+        """Return sum_{i != j} (A_ij - p_ij)^2."""
+
+    def absolute_error(self, H: Array) -> float:
+        """Return sum_{i != j} |A_ij - p_ij|: p_ij, and |A_ij - p_ij| - p_ij over stored pairs."""
+        return pair_products(H) + float(np.sum(self.stored_errors(np.arange(self.n), H)))
+
+    def stored_errors(self, items: Array, H: Array) -> Array:
+        """Return for each item the sum of |A_ij - p_ij| - p_ij over its stored pairs."""
+        from odsymnmf.kernels import l1
+
+        errors, start = np.empty(len(items)), 0
+        for block, rows in self.row_blocks(items):
+            l1.stored_error(block, rows, H, errors[start : start + len(block)])
+            start += len(block)
+        return errors
+
+    def pairwise_errors(self, items: Array, H: Array) -> Array:
+        """Return sum_{j != i} (A_ij - p_ij)^2 of each item, pair by pair."""
+        H, errors = H.astype(np.float64, copy=False), np.empty(len(items))
+        for b in blocks(len(items), N_ERROR_ROWS):
+            residual = self.dense_rows(items[b])
+            residual -= clear_diagonal(H[items[b]] @ H.T, items[b])
+            np.einsum("ij,ij->i", residual, residual, out=errors[b])
+        return errors
+
+    def recompute_if_cancelled(self, H: Array, value: float, terms: float) -> float:
+        """Return a squared error, pair by pair where its terms cancel."""
+        if value < CANCELLED * terms and float(self.n) ** 2 * H.shape[1] <= MAX_PAIRWISE:
+            return float(np.sum(self.pairwise_errors(np.arange(self.n), H)))
+        return max(value, 0.0)
+
+    def explained(self, H: Array) -> tuple[float, float]:
+        """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2."""
+        inner = inner_product(H, self.matmul(H, weighted=True))
+        squares = pair_squares(H)
+        if self.weights.excess is not None:
+            listed = listed_squares(self.weights.excess, np.arange(self.n), H)
+            squares = self.weights.default * squares + float(np.sum(listed))
+        return inner, squares
 
 
 def clear_diagonal(rows: Array, items: Array) -> Array:
@@ -232,28 +264,50 @@ def csr_of_dense_rows(block: Array, items: Array, columns: Array | None = None) 
     n_rows, n = block.shape
     data = np.ascontiguousarray(clear_diagonal(block, items)).ravel()
     columns = np.arange(n, dtype=np.int32) if columns is None else columns.astype(np.int32)
-    indices = np.tile(columns, n_rows)
     # Same types as in a sparse matrix, so that kernels are compiled once.
     indptr = np.arange(n_rows + 1) * n
     indptr = indptr.astype(np.int32) if len(data) < 2**31 else indptr
-    return CsrRows(np.arange(n_rows), indptr, indices, data)
+    return CsrRows(np.arange(n_rows), indptr, np.tile(columns, n_rows), data)
 
 
 def row_squares(X: Any) -> Array:
     """Return |x_i|^2 for each row of X."""
     if sparse.issparse(X):
         squares = X.data.astype(np.float64) ** 2
-        items = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        return np.bincount(items, weights=squares, minlength=X.shape[0])
+        return np.bincount(entry_rows(X), weights=squares, minlength=X.shape[0])
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
 def scale_rows(X: Any, s: Array) -> Any:
     """Return X with row i multiplied by s_i."""
-    if not sparse.issparse(X):
-        return X * s[:, None]
-    data = X.data * np.repeat(s, np.diff(X.indptr))
-    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return with_data(X, X.data * s[entry_rows(X)]) if sparse.issparse(X) else X * s[:, None]
+
+
+def inner_product(H: Array, V: Array) -> float:
+    """Return <H, V> in double precision, in pieces between which Ctrl-C is noticed."""
+    rows = max(1, BLOCK_ENTRIES // max(1, H.shape[1]))
+    pieces = (np.einsum("ij,ij->", H[b], V[b], dtype=np.float64) for b in blocks(len(H), rows))
+    return float(sum(pieces))
+
+
+def pair_products(H: Array) -> float:
+    """Return sum_{i != j} h_i . h_j: 2 sum_i h_i . (sum of the rows before i)."""
+    total, passed = 0.0, np.zeros(H.shape[1])
+    for b in blocks(len(H), max(1, BLOCK_ENTRIES // max(1, H.shape[1]))):
+        before = np.cumsum(H[b], axis=0, dtype=np.float64) + passed
+        total += float(H[b.start] @ passed) + float(np.einsum("ij,ij->", H[b][1:], before[:-1]))
+        passed = before[-1]
+    return 2.0 * total
+
+
+def listed_squares(excess: Any, items: Array, H: Array) -> Array:
+    """Return for each item the sum of v_ij (h_i . h_j)^2 over its exceptions."""
+    from odsymnmf.kernels.weights import squares
+
+    sums = np.empty(len(items))
+    H = H.astype(np.float64, copy=False)
+    squares(items, excess.indptr, excess.indices, excess.data, H, sums)
+    return sums
 
 
 def pair_squares(X: Array) -> float:

@@ -1,6 +1,5 @@
 """Similarities stored as an array."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,24 +12,16 @@ from odsymnmf.similarity.base import (
     csr_of_dense_rows,
 )
 from odsymnmf.similarity.products import DenseProducts, block_product, square
-from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.similarity.weights import EQUAL, PairWeights, entry_rows
 from odsymnmf.utils import Array, blocks, check_memory
 
 
-@dataclass(frozen=True)
 class Dense(Similarity):
     """A stored as an array; its diagonal may hold anything."""
 
-    A: Array
-    weights: PairWeights = EQUAL
-
-    @property
-    def n(self) -> int:
-        return len(self.A)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.A.dtype
+    def __init__(self, A: Array, weights: PairWeights = EQUAL):
+        self.A, self.weights = A, weights
+        self.n, self.dtype = len(A), A.dtype
 
     @property
     def diagonal(self) -> Array:
@@ -38,12 +29,10 @@ class Dense(Similarity):
 
     @property
     def max_value(self) -> float:
-        """The largest entry off the diagonal, at least 0."""
         return max(0.0, self._extremes[1])
 
     @property
     def max_abs(self) -> float:
-        """The largest |A_ij| off the diagonal."""
         return max(map(abs, self._extremes))
 
     @cached_property
@@ -56,7 +45,6 @@ class Dense(Similarity):
 
     @cached_property
     def sum_of_squares(self) -> float:
-        """sum_{i != j} A_ij^2"""
         pieces = (self._off_diagonal(b).astype(np.float64) for b in blocks(self.n, 256))
         return float(sum(np.einsum("ij,ij->", piece, piece) for piece in pieces))
 
@@ -68,23 +56,18 @@ class Dense(Similarity):
         return np.concatenate(products)
 
     def products(self, H: Array) -> DenseProducts:
-        """Return the source of g_k = sum_{j != k} A_kj h_j, which follows changes of H."""
         return DenseProducts(self.A)
 
     def rows(self, items: Array) -> Any:
-        """Return the rows of the items in CSR form, without the diagonal."""
         return csr_of_dense_rows(self.A[items], items)
 
     def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
-        """Return some columns of the rows of the items; ``own`` are the items among them."""
         return csr_of_dense_rows(self.A[np.ix_(items, columns)], own, columns)
 
     def dense_rows(self, items: Array) -> Array:
-        """Return a copy of the rows of the items in float64, zero on the diagonal."""
         return clear_diagonal(self.A[items].astype(np.float64), items)
 
     def scale(self, s: Array) -> "Dense":
-        """Return the similarities s_i A_ij s_j."""
         check_memory(
             self.A.nbytes,
             f"a scaled copy of {self.n:,} x {self.n:,} similarities",
@@ -98,11 +81,25 @@ class Dense(Similarity):
         return Dense(scaled, self.weights.scale(s))
 
     def subset(self, items: Array) -> "Dense":
-        """Return the similarities among some of the items."""
         return Dense(self.A[items][:, items], self.weights.subset(items))
 
+    def with_weights(self, weights: PairWeights) -> "Dense":
+        """Return the similarities with other weights, and zeros for unknown pairs, in a copy."""
+        w0, v = weights.default, weights.excess
+        if v is None and w0 > 0:
+            return Dense(self.A, weights)
+        A = self.A.copy(order="K")
+        for b in blocks(self.n, 512):
+            items = np.arange(b.start, b.stop)
+            unknown = weights.dense_rows(items, self.n) == 0
+            A[b][clear_diagonal(unknown, items)] = 0
+        values = None if v is None else A[entry_rows(v), v.indices].astype(np.float64)
+        return Dense(A, PairWeights(w0, v, values))
+
+    def to_arrays(self) -> dict[str, Any]:
+        return {"A": self.A, **self.weights.to_arrays()}
+
     def group_sums(self, group: Array, count: int) -> Array:
-        """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""
         order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(count))
         sums = np.zeros((count, count))
@@ -122,3 +119,6 @@ class Dense(Similarity):
         low, high = self._extremes
         density = count / max(self.n * (self.n - 1), 1)
         return SimilaritySummary(degrees, low < 0, density, low >= 0 and smallest == high > 0)
+
+    def squared_error(self, H: Array) -> float:
+        return float(np.sum(self.pairwise_errors(np.arange(self.n), H)))

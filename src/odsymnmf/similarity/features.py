@@ -1,6 +1,5 @@
 """Similarities that are products of features, never formed."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -8,6 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.similarity.base import (
+    CANCELLED,
+    MAX_PAIRWISE,
     Similarity,
     SimilaritySummary,
     clear_diagonal,
@@ -17,59 +18,41 @@ from odsymnmf.similarity.base import (
     scale_rows,
 )
 from odsymnmf.similarity.products import DenseGramProducts, GramProducts
-from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.similarity.weights import EQUAL, PairWeights, entry_rows
 from odsymnmf.utils import Array, blocks
 
 # Largest number of items whose similarities are formed after all: 8 MB of them.
 MAX_FORMED = 1024
 # Number of items whose products are computed to estimate degrees where features have both signs.
 N_SIGN_SAMPLES = 4096
-# A sum is computed pair by pair where less than this fraction of its terms is left.
-CANCELLED = 1e-8
-# Multiply-adds above which that would take too long.
-MAX_PAIRWISE = 1e13
 
 
-@dataclass(frozen=True)
 class Gram(Similarity):
     """A = X X^T, given by X (n items x m features, CSR or dense); A is never formed."""
 
-    X: Any
-    weights: PairWeights = EQUAL
-
-    @property
-    def n(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.X.dtype
-
-    @cached_property
-    def diagonal(self) -> Array:
-        """|x_i|^2"""
-        return row_squares(self.X)
+    def __init__(self, X: Any, weights: PairWeights = EQUAL):
+        self.X, self.weights, self.dtype = X, weights, X.dtype
+        self.n, self.n_features = X.shape
+        self.diagonal = self.diagonal_rounding = row_squares(X)
 
     @cached_property
     def max_value(self) -> float:
-        """A bound on the entries off the diagonal: the largest |x_i|^2."""
         return float(self.diagonal.max())
 
     @property
     def max_abs(self) -> float:
-        """A bound on |A_ij|."""
         return self.max_value
 
     @cached_property
     def pair_bound(self) -> float:
-        """A bound on the entries off the diagonal: the product of the two largest |x_i|."""
+        """The product of the two largest |x_i|."""
         if self.n < 2:
             return 0.0
         return float(np.prod(np.sqrt(np.partition(self.diagonal, -2)[-2:], dtype=np.float64)))
 
     @cached_property
     def sum_of_squares(self) -> float:
-        """sum_{i != j} A_ij^2; for sparse X from |X X^T|_F = |X^T X|_F, the cheaper, in pieces."""
+        """For sparse X from |X X^T|_F = |X^T X|_F, the cheaper, in pieces."""
         X = self.X
         if not sparse.issparse(X):
             return pair_squares(X)
@@ -85,16 +68,6 @@ class Gram(Similarity):
             return max(0.0, left)
         return sum(_off_diagonal(X[b] @ Y, b.start) for b in blocks(self.n, 1024))
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.X.shape[1])
-
-    @property
-    def diagonal_rounding(self) -> Array:
-        """What cancels in a product for each item: |x_i|^2."""
-        return self.diagonal
-
     def _matmul(self, V: Array) -> Array:
         own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
         return np.asarray(self.X @ (self._transpose @ V)) - own * V
@@ -104,12 +77,10 @@ class Gram(Similarity):
         return float(h @ self._matmul(h))
 
     def products(self, H: Array) -> GramProducts:
-        """Return the source of g_k = sum_{j != k} A_kj h_j, which follows changes of H."""
         kind = GramProducts if sparse.issparse(self.X) else DenseGramProducts
         return kind(self.X, self.diagonal, H)
 
     def rows(self, items: Array) -> Any:
-        """Return the rows of the items in CSR form, without the diagonal."""
         if self._formed is not None:
             return csr_of_dense_rows(self._formed[items], items)
         block = self.X[items] @ self.X.T
@@ -128,30 +99,36 @@ class Gram(Similarity):
         return np.asarray((self.X @ self.X.T).toarray())
 
     def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
-        """Return some columns of the rows of the items; ``own`` are the items among them."""
         block = self.X[items] @ self.X[columns].T
         rows = block.toarray() if sparse.issparse(block) else block
         return csr_of_dense_rows(rows, own, columns)
 
     def dense_rows(self, items: Array) -> Array:
-        """Return a copy of the rows of the items in float64, zero on the diagonal."""
         block = self.X[items].astype(np.float64) @ self.X.T
         return clear_diagonal(block.toarray() if sparse.issparse(block) else block, items)
 
     def scale(self, s: Array) -> "Gram":
-        """Return the similarities s_i A_ij s_j."""
         s = s.astype(self.dtype)
         return Gram(scale_rows(self.X, s), self.weights.scale(s))
 
     def subset(self, items: Array) -> "Gram":
-        """Return the similarities among some of the items."""
         return Gram(self.X[items], self.weights.subset(items))
 
-    def group_sums(self, group: Array, count: int) -> Array:
-        """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h.
+    def with_weights(self, weights: PairWeights) -> "Gram":
+        v, values = weights.excess, None
+        if v is not None:
+            values, rows = np.empty(v.nnz), entry_rows(v)
+            for b in blocks(v.nnz, 2**16):
+                X, Y = self.X[rows[b]], self.X[v.indices[b]]
+                product = X.multiply(Y) if sparse.issparse(X) else X * Y
+                values[b] = np.asarray(product.sum(axis=1, dtype=np.float64)).ravel()
+        return Gram(self.X, PairWeights(weights.default, v, values))
 
-        With the rows of X summed per group, Y: Y Y^T less the diagonal of A.
-        """
+    def to_arrays(self) -> dict[str, Any]:
+        return {"X": self.X, **self.weights.to_arrays()}
+
+    def group_sums(self, group: Array, count: int) -> Array:
+        """Return Y Y^T less the diagonal of A, with Y the rows of X summed per group."""
         pick = sparse.csr_array((np.ones(self.n), (group, np.arange(self.n))), (count, self.n))
         Y = pick @ self.X
         product = Y @ Y.T
@@ -174,6 +151,14 @@ class Gram(Similarity):
             degrees += np.abs(self.dense_rows(items[b])).sum(axis=0)
         degrees *= (self.n - 1) / np.maximum(n_terms, 1)
         return SimilaritySummary(degrees, True, 1.0, False)
+
+    def squared_error(self, H: Array) -> float:
+        H = H.astype(np.float64, copy=False)
+        inner, squares = float(np.einsum("ij,ij->", H, self.matmul(H))), pair_squares(H)
+        value = self.sum_of_squares - 2.0 * inner + squares
+        # The product has contained the diagonal.
+        own = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
+        return self.recompute_if_cancelled(H, value, self.sum_of_squares + squares + 2.0 * own)
 
 
 def _off_diagonal(rows: Any, first: int) -> float:

@@ -1,14 +1,13 @@
 """Sources of g_k = sum_{j != k} A_kj h_j for each storage of A, kept up to date with H.
 
-``blocks(items, H)`` yields some of the items with the source for their kernel; changes of H are
+``blocks(items, H)`` yields blocks of the items with the source for their kernel; changes of H are
 followed before the next block. In a round, ``source(items, H)`` is that for a fixed H,
-``corrections(round, steps)`` are tasks that return parts of the sum of A_ij d_i . d_j over the
-pairs of the round, with new products, and ``apply_tasks`` of these apply them. Tasks may run in
-parallel.
+``corrections`` are tasks that return parts of the sum of A_ij d_i . d_j over the pairs of the
+round, with new products, and ``apply_tasks`` of these apply them. Tasks may run in parallel.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -32,27 +31,24 @@ class CsrProducts:
 
     def __init__(self, A: Any):
         self.A = A
+        # Mean number of entries in a row.
+        self.entries = A.nnz // A.shape[0] if sparse.issparse(A) else A.shape[1]
 
-    @cached_property
-    def _neighbors(self) -> Any:
+    def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Neighbours
 
         return Neighbours(self.A.indptr, _unsigned(self.A.indices), self.A.data)
 
-    @property
-    def entries(self) -> int:
-        """Mean number of entries in a row of A."""
-        return int(self.A.nnz // self.A.shape[0])
-
-    def source(self, items: Array, H: Array) -> Any:
-        return self._neighbors
-
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
-        source = self.source(items, H)
-        for b in blocks(len(items), _rows_at_once(self.A, H.shape[1])):
+        source, r = self.source(items, H), H.shape[1]
+        for b in blocks(len(items), max(1, WORK // ((max(1, self.entries) + r) * r))):
             yield items[b], source
 
-    def apply_tasks(self, found: list[Any]) -> list[Task]:
+    def corrections(self, round: Any, H: Array, rows: Array) -> list[Task] | None:
+        """Return tasks for sum A_ij d_i . d_j over the round; None: pair by pair."""
+        return None
+
+    def apply_tasks(self, updates: list[Any]) -> list[Task]:
         return []
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
@@ -72,11 +68,6 @@ class CsrProducts:
 class DenseProducts(CsrProducts):
     """For a dense A: blocks of G = A @ H by BLAS, corrected for changes inside a block."""
 
-    @property
-    def entries(self) -> int:
-        """Number of entries in a row of A."""
-        return len(self.A)
-
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Block
 
@@ -84,7 +75,8 @@ class DenseProducts(CsrProducts):
         G = block_product(self.A, H, items, none)
         return Block(G, none, np.zeros_like(G))
 
-    def corrections(self, round: Any, steps: Array) -> list[Task]:
+    def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
+        steps = np.subtract(rows, H[round.items], dtype=np.float64)
         return [partial(self._correction, round.items, piece, steps) for piece in round.pieces]
 
     def _correction(self, items: Array, piece: slice, steps: Array) -> tuple[float, None]:
@@ -96,30 +88,26 @@ class DenseProducts(CsrProducts):
         from odsymnmf.kernels.sources import Block
 
         for b in blocks(len(items), BLOCK):
-            some = as_slice(items[b])
-            S = square(self.A, some)
-            G = block_product(self.A, H, some, S)
+            rows = as_slice(items[b])
+            S = square(self.A, rows)
+            G = block_product(self.A, H, rows, S)
             yield items[b], Block(G, S, np.abs(G))
 
 
-class GramProducts:
+class GramProducts(CsrProducts):
     """For A = X X^T with a sparse X: Z = X^T H, updated by the kernel with every row."""
 
     def __init__(self, X: Any, norms: Array, H: Array):
+        super().__init__(X)
         self.X, self.norms = X, norms
         self.Z: Array = feature_sums(X, H)
-        # For each round: its words, and for each word the positions of the items that have it.
-        self._words: dict[tuple[int, int], tuple[Array, Any]] = {}
+        # For each round: its features, and for each the positions of the items that have it.
+        self._features: dict[tuple[int, int], tuple[Array, Any]] = {}
 
     @property
     def columns(self) -> Any:
         """The columns of X whose sums are updated here."""
         return self.X
-
-    @property
-    def entries(self) -> int:
-        """Mean number of entries in a row of X."""
-        return int(self.X.nnz // self.X.shape[0])
 
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Features
@@ -127,67 +115,50 @@ class GramProducts:
         X = self.X
         return Features(X.indptr, _unsigned(X.indices), X.data, self.Z, self.norms)
 
-    def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
-        source = self.source(items, H)
-        for b in blocks(len(items), _rows_at_once(self.X, H.shape[1])):
-            yield items[b], source
-
-    def corrections(self, round: Any, steps: Array) -> list[Task]:
-        words, columns = self._words_of(round.items)
-        # Ranges of all words, whether the items have them or not: a range has one owner.
-        cuts = np.searchsorted(words, [*range(0, self.X.shape[1], WORDS), self.X.shape[1]])
+    def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
+        steps = np.subtract(rows, H[round.items], dtype=np.float64)
+        key = int(round.items[0]), len(round.items)
+        if key not in self._features:
+            columns = self.columns[round.items].T.tocsr()
+            features = np.flatnonzero(np.diff(columns.indptr))
+            self._features[key] = features, columns[features]
+        features, columns = self._features[key]
+        # Ranges of all features, whether the items have them or not: a range has one owner.
+        cuts = np.searchsorted(features, [*range(0, self.X.shape[1], WORDS), self.X.shape[1]])
         return [
-            partial(self._change, words[a:b], columns.indptr[a : b + 1], columns, steps)
+            partial(self._change, features[a:b], columns.indptr[a : b + 1], columns, steps)
             for a, b in pairwise(cuts.tolist())
         ]
 
-    def _words_of(self, items: Array) -> tuple[Array, Any]:
-        key = int(items[0]), len(items)
-        if key not in self._words:
-            columns = self.columns[items].T.tocsr()
-            words = np.flatnonzero(np.diff(columns.indptr))
-            self._words[key] = words, columns[words]
-        return self._words[key]
-
-    def _change(self, words: Array, indptr: Array, columns: Any, steps: Array) -> Any:
+    def _change(self, features: Array, indptr: Array, columns: Any, steps: Array) -> Any:
         from odsymnmf.kernels.rounds import feature_changes
 
         r = steps.shape[1]
-        Z_new, indices = np.empty((len(words), r)), _unsigned(columns.indices)
-        work = np.empty(r), np.empty(r)
-        args = words, indptr, indices, columns.data, steps, self.Z, Z_new, *work
-        return float(feature_changes(*args)), (words, Z_new)
+        Z_new, indices = np.empty((len(features), r)), _unsigned(columns.indices)
+        args = features, indptr, indices, columns.data, steps, self.Z, Z_new
+        return float(feature_changes(*args, np.empty(r), np.empty(r))), (features, Z_new)
 
-    def apply_tasks(self, found: list[Any]) -> list[Task]:
-        return [partial(self.Z.__setitem__, *part) for part in found]
+    def apply_tasks(self, updates: list[Any]) -> list[Task]:
+        return [partial(self.Z.__setitem__, *update) for update in updates]
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
-        """Update for a new column j, nonzero on the items at most."""
         self.Z[:, j] = self.X[items].T @ H[items, j].astype(np.float64)
 
     def save(self, items: Array) -> Any:
-        """Return what changes of the items' rows can change."""
         X = self.X[items]
-        words = np.unique(X.indices) if sparse.issparse(X) else slice(None)
-        return words, self.Z[words].copy()
+        features = np.unique(X.indices) if sparse.issparse(X) else slice(None)
+        return features, self.Z[features].copy()
 
     def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
-        words, Z = saved
-        self.Z[words] = Z
+        features, Z = saved
+        self.Z[features] = Z
 
     def state(self) -> dict[str, Array]:
-        """Return the arrays that are kept up to date, by name."""
         return {"Z": self.Z}
 
 
 class DenseGramProducts(GramProducts):
     """For A = X X^T with a dense X: blocks of G by BLAS; Z is updated between them."""
-
-    @property
-    def entries(self) -> int:
-        """Number of entries in a row of X."""
-        return int(self.X.shape[1])
 
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Block
@@ -196,15 +167,14 @@ class DenseGramProducts(GramProducts):
         G -= self.norms[items, None] * H[items]
         return Block(G, np.zeros((0, 0)), np.zeros_like(G))
 
-    def corrections(self, round: Any, steps: Array) -> list[Task]:
-        X = self.columns[round.items]
+    def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
+        X, norms = self.columns[round.items], self.norms[round.items]
+        steps = np.subtract(rows, H[round.items], dtype=np.float64)
+        features = blocks(self.X.shape[1], FEATURES)
         return [
-            partial(self._own, self.norms[round.items], steps),
-            *(partial(self._feature_change, b, X[:, b], steps) for b in self._ranges()),
+            partial(self._own, norms, steps),
+            *(partial(self._feature_change, f, X[:, f], steps) for f in features),
         ]
-
-    def _ranges(self) -> list[slice]:
-        return list(blocks(self.X.shape[1], FEATURES))
 
     def _own(self, norms: Array, steps: Array) -> tuple[float, None]:
         """Return minus the terms i = i of |X^T d|^2."""
@@ -218,15 +188,14 @@ class DenseGramProducts(GramProducts):
         from odsymnmf.kernels.sources import Block
 
         for b in blocks(len(items), BLOCK):
-            some = as_slice(items[b])
-            X, before = self.X[some].astype(np.float64, copy=False), H[some].copy()
+            rows = as_slice(items[b])
+            X, before = self.X[rows].astype(np.float64, copy=False), H[rows].copy()
             S = X @ X.T
             np.fill_diagonal(S, 0)
             G = X @ self.Z
-            G -= self.norms[some, None] * before
+            G -= self.norms[rows, None] * before
             yield items[b], Block(G, S, np.abs(G))
-            steps = np.subtract(H[some], before, dtype=np.float64)
-            self.Z += X.T @ steps
+            self.Z += X.T @ np.subtract(H[rows], before, dtype=np.float64)
 
 
 def feature_sums(X: Any, H: Array) -> Array:
@@ -268,12 +237,6 @@ def block_product(
     G += block[:, left] @ V[left]
     G += block[:, right] @ V[right]
     return G
-
-
-def _rows_at_once(A: Any, r: int) -> int:
-    """Return how many rows of a CSR array a kernel is given at a time."""
-    per_row = max(1, A.nnz // A.shape[0]) + r
-    return max(1, WORK // (per_row * r))
 
 
 def _unsigned(indices: Array) -> Array:

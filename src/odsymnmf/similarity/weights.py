@@ -25,7 +25,7 @@ class PairWeights:
     default : float
         w0, the weight of pairs that are not listed.
     excess : csr_array or None
-        v_ij = w_ij - w0 of the listed pairs, without the diagonal; None if there are none.
+        v_ij = w_ij - w0 of the listed pairs, without the diagonal; None without exceptions.
     values : ndarray or None
         A_ij of the listed pairs, in the same order, as the similarity stores it.
     """
@@ -42,8 +42,7 @@ class PairWeights:
         from odsymnmf.kernels.weights import Exceptions
 
         v = self.excess
-        assert self.values is not None
-        return Exceptions(v.indptr, v.indices, v.data, self.values.astype(np.float64))
+        return Exceptions(v.indptr, v.indices, v.data, np.asarray(self.values, dtype=np.float64))
 
     @property
     def uniform(self) -> float:
@@ -66,15 +65,19 @@ class PairWeights:
     @cached_property
     def excess_values(self) -> Any:
         """v_ij A_ij as a CSR array, the difference of w A and w0 A."""
+        return with_data(self.excess, self.excess.data * self.values)
+
+    def listed(self) -> Any:
+        """Return the weights of the listed pairs as a CSR array, or None."""
         v = self.excess
-        return sparse.csr_array((v.data * self.values, v.indices, v.indptr), shape=v.shape)
+        return None if v is None else with_data(v, v.data + self.default)
 
     def dense_rows(self, items: Array, n: int) -> Array:
         """Return the weights of all pairs of the items as full rows."""
         W = np.full((len(items), n), self.default)
         if self.excess is not None:
-            some = self.excess[items].tocoo()
-            W[some.row, some.col] += some.data
+            listed = self.excess[items].tocoo()
+            W[listed.row, listed.col] += listed.data
         return W
 
     def scale(self, s: Array) -> "PairWeights":
@@ -82,22 +85,15 @@ class PairWeights:
         v = self.excess
         if v is None:
             return self
-        values = self.values * np.repeat(s, np.diff(v.indptr)) * s[v.indices]
-        return PairWeights(self.default, v, values)
+        return PairWeights(self.default, v, self.values * s[entry_rows(v)] * s[v.indices])
 
     def subset(self, items: Array) -> "PairWeights":
         """Return the weights of some of the items, in this order."""
-        v = self.excess
-        if v is None:
+        if self.excess is None:
             return self
-        assert self.values is not None
-        # Positions of the entries instead of values, so that stored zeros stay; 1 is the first.
-        positions = np.arange(1, v.nnz + 1)
-        found = sparse.csr_array((positions, v.indices, v.indptr), shape=v.shape)[items][:, items]
-        found.sort_indices()
-        entries = found.data - 1
-        v = sparse.csr_array((v.data[entries], found.indices, found.indptr), shape=found.shape)
-        return PairWeights(self.default, v, self.values[entries])
+        both = (self.excess, with_data(self.excess, self.values))
+        v, values = (sparse.csr_array(M[items][:, items]).sorted_indices() for M in both)
+        return PairWeights(self.default, v, values.data)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return the attributes that are not None, by name."""
@@ -116,24 +112,27 @@ def check_weights(weights: Any, n: int) -> Any:
         raise ValueError(
             f"weights has shape {np.shape(weights)}; it must be (n, n) = ({n}, {n}), like A."
         )
-    full = not sparse.issparse(weights)
-    dtype = weights.dtype if sparse.issparse(weights) else np.asarray(weights).dtype
-    if dtype.kind not in "biuf":
-        raise ValueError(f"weights must hold real numbers; got dtype {dtype}.")
-    W = _csr_with_zeros(np.asarray(weights)) if full else as_csr(weights, "weights").copy()
-    W.sum_duplicates()
+    if not sparse.issparse(weights):
+        weights = np.asarray(weights)
+    if weights.dtype.kind not in "biuf":
+        raise ValueError(f"weights must hold real numbers; got dtype {weights.dtype}.")
+    if sparse.issparse(weights):
+        W = as_csr(weights, "weights").copy()
+        W.sum_duplicates()
+    else:  # zeros are stored, too
+        indices = np.tile(np.arange(n), n)
+        W = sparse.csr_array((weights.ravel(), indices, np.arange(n + 1) * n), shape=(n, n))
     W = without_diagonal(W.astype(np.float64))
-    rows = np.repeat(np.arange(n), np.diff(W.indptr))
     bad = np.flatnonzero(~(np.isfinite(W.data) & (W.data >= 0)))
     if bad.size:
-        i, j, value = rows[bad[0]], W.indices[bad[0]], W.data[bad[0]]
+        i, j, value = entry_rows(W)[bad[0]], W.indices[bad[0]], W.data[bad[0]]
         raise ValueError(
             f"weights[{i}, {j}] is {value}; weights must be finite and >= 0 (0: unknown)."
         )
     T = W.T.tocsr()
-    T.sort_indices()
     if not (np.array_equal(T.indices, W.indices) and np.array_equal(T.data, W.data)):
-        difference = abs(_plus_one(W) - _plus_one(T)).tocoo()
+        # Plus one, so that a stored zero differs from none.
+        difference = abs(with_data(W, W.data + 1.0) - with_data(T, T.data + 1.0)).tocoo()
         worst = int(np.argmax(difference.data))
         i, j = int(difference.row[worst]), int(difference.col[worst])
         raise ValueError(
@@ -143,11 +142,6 @@ def check_weights(weights: Any, n: int) -> Any:
     return W
 
 
-def _plus_one(W: Any) -> Any:
-    """Return the weights plus one, so that a stored zero differs from none."""
-    return sparse.csr_array((W.data + 1.0, W.indices, W.indptr), shape=W.shape)
-
-
 def check_zero_weight(zero_weight: Any) -> float:
     """Return zero_weight as a float."""
     if not isinstance(zero_weight, Real) or not 0 <= float(zero_weight) < np.inf:
@@ -155,36 +149,42 @@ def check_zero_weight(zero_weight: Any) -> float:
     return float(zero_weight)
 
 
+def entry_rows(A: Any) -> Array:
+    """Return the row of each entry of a CSR array."""
+    return np.repeat(np.arange(A.shape[0], dtype=A.indices.dtype), np.diff(A.indptr))
+
+
+def with_data(A: Any, data: Any) -> Any:
+    """Return a CSR array with other values."""
+    return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
+
+
 def without_diagonal(A: Any) -> Any:
     """Return a CSR array without what is stored on its diagonal."""
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    return keep_entries(A, rows != A.indices)
+    return keep_entries(A, entry_rows(A) != A.indices)
 
 
 def keep_entries(A: Any, keep: Array) -> Any:
     """Return a CSR array with only the entries marked."""
     if keep.all():
         return A
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    counts = np.bincount(rows[keep], minlength=A.shape[0])
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(A.indptr.dtype)
+    indptr = np.concatenate([[0], np.cumsum(keep)])[A.indptr].astype(A.indptr.dtype)
     return sparse.csr_array((A.data[keep], A.indices[keep], indptr), shape=A.shape)
 
 
-def combine_layers(n: int, default: float, *layers: Any) -> tuple[float, Any]:
-    """Return the default and the excess v = w - default of layers of weights.
+def combine_layers(n: int, default: float, *layers: Any) -> PairWeights:
+    """Return the weights of layers, without ``values``.
 
     Each layer is a CSR array of weights; a later one overrules an earlier one where both store a
     pair. If no more pairs have a positive weight than are listed, the default becomes 0 and they
     are listed instead: nothing cancels then.
     """
-    given = [layer for layer in layers if layer is not None]
+    given = [layer for layer in reversed(layers) if layer is not None]
     if not given:
-        return default, None
-    keys = np.concatenate([_keys(layer, n) for layer in reversed(given)])
-    values = np.concatenate([layer.data for layer in reversed(given)])
+        return PairWeights(default)
+    keys = np.concatenate([_entry_keys(layer) for layer in given])
     pairs, first = np.unique(keys, return_index=True)
-    weights = values[first].astype(np.float64)
+    weights = np.concatenate([layer.data for layer in given])[first].astype(np.float64)
     differ = weights != default
     heavy = n * (n - 1) - np.count_nonzero(weights == 0)
     if default > 0 and heavy <= np.count_nonzero(differ):
@@ -195,36 +195,22 @@ def combine_layers(n: int, default: float, *layers: Any) -> tuple[float, Any]:
         weights = known[pairs]
         differ = weights != default
     if not differ.any():
-        return default, None
+        return PairWeights(default)
     rows, columns = np.divmod(pairs[differ], n)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
     index = np.int32 if max(n, len(rows)) < 2**31 else np.int64
-    v = weights[differ] - default
-    P = sparse.csr_array((v, columns.astype(index), indptr.astype(index)), shape=(n, n))
-    P.has_canonical_format = True
-    return default, P
-
-
-def _keys(layer: Any, n: int) -> Array:
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(layer.indptr))
-    return rows * n + layer.indices
-
-
-def _csr_with_zeros(W: Array) -> Any:
-    """Return a full matrix as CSR that stores its zeros, too."""
-    n = len(W)
-    indptr, indices = np.arange(n + 1) * n, np.tile(np.arange(n), n)
-    return sparse.csr_array((W.ravel(), indices, indptr), shape=W.shape)
+    data = (weights[differ] - default, columns.astype(index), indptr.astype(index))
+    return PairWeights(default, sparse.csr_array(data, shape=(n, n)))
 
 
 def lookup_csr(where: Any, A: Any, missing: float) -> Array:
     """Return what A stores at the entries of another CSR array, and ``missing`` elsewhere."""
-    n = A.shape[0]
-    asked, stored = (
-        np.repeat(np.arange(n, dtype=np.int64), np.diff(M.indptr)) * n + M.indices
-        for M in (where, A)
-    )
+    asked, stored = _entry_keys(where), _entry_keys(A)
     if not len(stored):
         return np.full(len(asked), missing)
     place = np.minimum(np.searchsorted(stored, asked), len(stored) - 1)
     return np.where(stored[place] == asked, A.data[place].astype(np.float64), missing)
+
+
+def _entry_keys(A: Any) -> Array:
+    return entry_rows(A).astype(np.int64) * A.shape[1] + A.indices

@@ -12,7 +12,7 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.kernels.rounding import CANCELLED
-from odsymnmf.similarity import Similarity, Sparse
+from odsymnmf.similarity import Similarity
 from odsymnmf.solvers.objective import (
     ColumnGain,
     Scales,
@@ -338,14 +338,14 @@ class PairwiseLoss:
     def _rows_inside(self, round: Round, piece: slice) -> Any:
         """Return the rows of a piece, with at least their pairs i > k inside the round."""
         items = round.items[piece]
-        if isinstance(self.A, Sparse):
+        if self.A.stored is not None:
             return kernels.rows.CsrRows(items, *self._pairs_inside)
         return self.A.rows_among(items, round.items, np.arange(piece.start, piece.stop))
 
     @cached_property
     def _pairs_inside(self) -> Any:
-        A: Any = self.A
-        stored = kernels.sources.Neighbours(A.A.indptr, A.A.indices, A.A.data)
+        A = self.A.stored
+        stored = kernels.sources.Neighbours(A.indptr, A.indices, A.data)
         return pairs_inside(stored, self.run_length)
 
     def _exceptions(

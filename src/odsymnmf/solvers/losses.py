@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf import kernels
-from odsymnmf.similarity import Similarity, Sparse
+from odsymnmf.similarity import Similarity
 from odsymnmf.solvers.base import ColumnSums, GramSums, PairwiseLoss
 from odsymnmf.solvers.objective import (
     ColumnGain,
@@ -104,11 +104,9 @@ class L2(PairwiseLoss):
     def _stored_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
         """Return tasks for -2 A_ij d_i . d_j, summed over the pairs of the round."""
         assert self.gram is not None
-        if isinstance(self.A, Sparse):
+        tasks = self.gram.products.corrections(round, self._H, updates.rows)
+        if tasks is None:
             return super()._stored_corrections(round, updates)
-        steps = np.subtract(updates.rows, self._H[round.items], dtype=np.float64)
-        products: Any = self.gram.products
-        tasks = products.corrections(round, steps)
         return [partial(self._product_correction, task) for task in tasks]
 
     def _product_correction(self, task: Task) -> PairCorrection:
