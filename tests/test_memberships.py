@@ -338,8 +338,6 @@ def test_refine_labels_by_cosine_to_the_centroid_matches_brute_force(make, monke
         (lambda H, A: supporting_pairs(H, A, 0, 0, loss="l3"), "loss='l3' is not known"),
         (lambda H, A: refine_labels(H, -A), 'negative similarities; use rule="mean"'),
         (lambda H, A: refine_labels(H, A, rule="most"), "rule='most' is not known"),
-        (lambda H, A: refine_labels(sparse.csr_array(H), A), r"pass H\.toarray\(\)"),
-        (lambda H, A: assign_unassigned(sparse.csr_array(H), A), r"pass H\.toarray\(\)"),
     ],
 )
 def test_bad_input(call, message):

@@ -144,9 +144,7 @@ class TestLabelAccuracy:
             brute_force_label_accuracy(labels, truth), abs=1e-15
         )
 
-    @pytest.mark.parametrize("rows", [1, 3, 500])
-    def test_matches_the_dense_table(self, monkeypatch, rows):
-        monkeypatch.setattr(metrics, "MATCHED_ROWS", rows)
+    def test_matches_the_dense_table(self):
         rng = np.random.default_rng(0)
         for clusters, classes in [(1, 9), (9, 1), (30, 20), (20, 60), (60, 60)] * 4:
             found, truth = rng.integers(0, clusters, 60), rng.integers(0, classes, 60)
@@ -156,8 +154,8 @@ class TestLabelAccuracy:
             assert label_accuracy(found, truth) == pytest.approx(best, abs=1e-12)
 
     def test_as_many_classes_as_items(self):
-        # The dense table would take 75 GB.
-        items = np.random.default_rng(0).permutation(100_000)
+        # The dense table would take 800 MB.
+        items = np.random.default_rng(0).permutation(10_000)
         assert label_accuracy(items, items[::-1] // 2) == 0.5
 
     def test_unassigned_items_are_wrong(self):
@@ -174,8 +172,8 @@ class TestLabelAccuracy:
             ([0, 1], [0], "same length, got 2 and 1"),
             ([], [], "no known class among its 0 items"),
             ([0, 1], [-1, -1], "no known class among its 2 items"),
-            ([[0], [1]], [0, 1], "labels must be a flat sequence"),
-            ([0, 1], [0.0, float("nan")], r"truth\[1\] is nan; mark unknown items with -1"),
+            ([[0], [1]], [0, 1], r"labels\[0\] is \[0\]; pass one label per item"),
+            ([0, 1], [0.0, float("nan")], r"truth\[1\] is nan; .* mark unknown items with -1"),
         ],
     )
     def test_bad_input(self, labels, truth, message):
@@ -213,7 +211,7 @@ class TestCovers:
         assert nmi > 0.01
 
     def test_omega_of_partitions_is_the_adjusted_rand_index(self, monkeypatch):
-        monkeypatch.setattr(metrics, "BLOCK_PAIRS", 500)  # several blocks
+        monkeypatch.setattr(metrics, "BLOCK_ITEMS", 30)  # several blocks
         rng = np.random.default_rng(0)
         labels = rng.integers(5, size=(2, 200))
         X, Y = ([np.flatnonzero(z == l) for l in range(5)] for z in labels)
@@ -240,8 +238,8 @@ class TestCovers:
             ([[]], "found has only empty sets"),
             ([[0.5, 1.0]], r"found\[0\] must be a flat array of items"),
             ([0, 1], r"found\[0\] must be a flat array"),
-            ([["a"]], "use numbers in both, or names in both"),
-            ([[0], ["a"]], "found mixes numbers and names"),
+            ([["a"]], "found and truth mix numbers and names"),
+            ([[0], ["a"]], "found and truth mix numbers and names"),
         ],
     )
     def test_bad_input(self, found, message):

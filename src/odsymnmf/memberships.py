@@ -18,11 +18,11 @@ from scipy import sparse
 from sklearn.utils import check_scalar
 
 from odsymnmf.inputs import called, is_frame
-from odsymnmf.membership_view import UNASSIGNED, as_matrix, as_view, names_of
+from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_of
 from odsymnmf.similarity import Gram, Similarity, as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.objective import Scales, deletion_loss, pair_losses
-from odsymnmf.utils import Array, blocks, plain_signature
+from odsymnmf.utils import Array, blocks, check_memory, plain_signature
 
 __all__ = [
     "assign_unassigned",
@@ -67,11 +67,7 @@ def labels(H: Any) -> Any:
     """
     if hasattr(H, "labels_"):
         return H.labels_
-    M = as_matrix(H)
-    if sparse.issparse(M):
-        return as_view(M).labels
-    # Several times as fast as through CSR.
-    return _like(H, np.where(M.any(axis=1), M.argmax(axis=1), UNASSIGNED))
+    return _like(H, as_view(H).labels)
 
 
 def canonical_order(H: Any) -> NDArray[np.intp]:
@@ -96,18 +92,12 @@ def canonical_order(H: Any) -> NDArray[np.intp]:
     >>> canonical_order([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
     array([1, 2, 0])
     """
-    M = as_matrix(H)
-    if sparse.issparse(M):
-        view = as_view(M)
-        totals, columns = view.totals, view.H.indices
-        strong = np.flatnonzero(view.H.data >= 0.5 * view.column_peaks[columns])[::-1]
-        first_strong = np.zeros(view.r, dtype=np.intp)
-        first_strong[columns[strong]] = view.rows[strong]  # in reverse: the first one stays
-    else:
-        totals = M.sum(axis=0, dtype=np.float64)
-        first_strong = np.argmax(0.5 * M.max(axis=0) <= M, axis=0)
-    largest = totals.max(initial=0.0)
-    return np.lexsort((first_strong, -np.round(totals / (largest or 1.0), 6)))
+    view = as_view(H)
+    columns = view.H.indices
+    strong = np.flatnonzero(view.H.data >= 0.5 * view.column_peaks[columns])[::-1]
+    first_strong = np.zeros(view.r, dtype=np.intp)
+    first_strong[columns[strong]] = view.rows[strong]  # in reverse: the first one stays
+    return np.lexsort((first_strong, -np.round(view.totals / (view.totals.max() or 1.0), 6)))
 
 
 def strength(H: Any) -> Any:
@@ -131,15 +121,9 @@ def strength(H: Any) -> Any:
     >>> strength([[1, 0], [1, 1], [0, 1], [0, 1]])
     array([[1. , 0. ], [0.33333333, 0.66666667], [0. , 1. ], [0. , 1. ]])
     """
-    M = as_matrix(H)
-    if sparse.issparse(M):
-        view = as_view(M)
-        entries = (view.strength, view.H.indices, view.H.indptr)
-        return sparse.csr_array(entries, shape=view.H.shape)
-    M = M.astype(np.float64, copy=False)
-    explained = M * np.maximum(M.sum(axis=0) - M, 0.0)
-    total = explained.sum(axis=1, keepdims=True)
-    return _like(H, np.divide(explained, total, out=np.zeros_like(M), where=total > 0))
+    view = as_view(H)
+    fractions = sparse.csr_array((view.strength, view.H.indices, view.H.indptr), view.H.shape)
+    return fractions if sparse.issparse(as_matrix(H)) else _like(H, fractions.toarray())
 
 
 @plain_signature
@@ -213,12 +197,11 @@ def overlapping_sets(
         similarity = _similarity(A, view.n)
         increase, zero_loss = deletion_loss(similarity, view.H, _scales(loss, similarity))
         belongs = increase > threshold * zero_loss[view.rows]
-    kept = np.flatnonzero(belongs)
-    kept = kept[np.lexsort((view.rows[kept], -data[kept], columns[kept]))]
-    ends = np.cumsum(np.bincount(columns[kept], minlength=view.r)).tolist()
-    items = view.rows[kept].tolist()
-    sets = [items[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
-    return called(sets, names_of(H))
+    entries = np.flatnonzero(belongs)
+    entries = entries[np.lexsort((view.rows[entries], -data[entries], columns[entries]))]
+    ends = np.cumsum(np.bincount(columns[entries], minlength=view.r))
+    sets = np.split(view.rows[entries], ends[:-1])
+    return called([items.tolist() for items in sets], names_of(H))
 
 
 @plain_signature
@@ -268,8 +251,7 @@ def supporting_pairs(
     # For the item itself, A_ii counts as zero here, and its support is never positive.
     support = pair_losses(without, scales) - pair_losses(residual, scales)
     support *= similarity.weights.dense_rows(np.array([item]), similarity.n)[0]
-    order = np.argsort(-support, kind="stable")
-    order = order[support[order] > 0]
+    order = np.argsort(-support, kind="stable")[: np.count_nonzero(support > 0)]
     return order, support[order]
 
 
@@ -376,14 +358,15 @@ def refine_labels(H: ArrayLike, A: Any, *, rule: RefineRule = "links") -> NDArra
     """
     if rule not in ("links", "mean", "centroid"):
         raise ValueError(f'rule={rule!r} is not known; use "links", "mean" or "centroid".')
-    M = _dense_only(H, "refine_labels")
-    similarity = _similarity(A, len(M))
+    view = MembershipView(as_view(H).H)  # without the labels of a model
+    check_memory(16 * view.n * view.r, "refining labels", "use labels(H)")
+    similarity = _similarity(A, view.n)
     if rule == "centroid" and not isinstance(similarity, Gram):
         raise ValueError('rule="centroid" needs similarity.cosine(X) or gram(X); use rule="mean".')
     summary = similarity.summary()
     if summary.has_negative and rule == "links":
         raise ValueError('A has negative similarities; use rule="mean", which allows them.')
-    d, current = summary.degrees, labels(M)
+    d, current = summary.degrees, view.labels
     # In units of the mean link, so that A and 2 A give the same labels.
     pairs = summary.density * similarity.n * (similarity.n - 1)
     unit = d.sum() / pairs if pairs > 0 else 0.0
@@ -392,7 +375,7 @@ def refine_labels(H: ArrayLike, A: Any, *, rule: RefineRule = "links") -> NDArra
     d = d / unit
     for step in ("mean", "centroid") if rule == "centroid" else (rule,):
         for _ in range(MAX_REFINEMENTS):
-            Z = _indicator(current, M.shape, similarity.dtype)
+            Z = _indicator(current, view.H.shape, similarity.dtype)
             K = similarity.matmul(Z, weighted=True).astype(np.float64) / unit
             if step == "links":
                 scores = _block_model_scores(K, current, d)
@@ -468,10 +451,12 @@ def assign_unassigned(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     >>> assign_unassigned([[1], [1], [0], [0]], A)
     array([ 0,  0,  0, -1])
     """
-    M = _dense_only(H, "assign_unassigned")
-    similarity, current = _similarity(A, len(M)), labels(M)
+    view = MembershipView(as_view(H).H)
+    check_memory(16 * view.n * view.r, "assigning items", "use labels(H)")
+    similarity, current = _similarity(A, view.n), view.labels
     while (current < 0).any() and (current >= 0).any():
-        K = similarity.matmul(_indicator(current, M.shape, similarity.dtype), weighted=True)
+        Z = _indicator(current, view.H.shape, similarity.dtype)
+        K = similarity.matmul(Z, weighted=True)
         joins = (current < 0) & (K.max(axis=1) > 0)
         if not joins.any():
             break
@@ -517,17 +502,6 @@ def frame(H: Any, names: Any = None, columns: Any = None) -> Any:
     # pandas would turn nodes that are tuples into an index of several levels.
     rows = None if names is None else pd.Index(list(names), tupleize_cols=False)
     return make(M, index=rows, columns=columns)
-
-
-def _dense_only(H: Any, name: str) -> Array:
-    """Return H as an array; refuse sparse memberships."""
-    M = as_matrix(H)
-    if sparse.issparse(M):
-        raise ValueError(
-            f"{name} needs n x r arrays, which sparse memberships avoid; use labels(H), or pass "
-            "H.toarray() if it fits into memory."
-        )
-    return np.asarray(M)
 
 
 def _similarity(A: Any, n: int) -> Similarity:

@@ -5,18 +5,17 @@ several sets, or in none.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_array
 
-from odsymnmf.utils import Array, plain_signature, whole_number
+from odsymnmf.utils import Array, blocks, plain_signature, whole_number
 
 __all__ = [
     "best_match_f1",
@@ -30,10 +29,8 @@ __all__ = [
 Cover = Sequence[ArrayLike]
 
 UNKNOWN = -1
-# Rows of a contingency table that are matched at once; the matching is quadratic in them.
-MATCHED_ROWS = 500
-# Pairs of items that the omega index stores at once.
-BLOCK_PAIRS = 4_000_000
+# Items whose pairs the omega index stores at once.
+BLOCK_ITEMS = 256
 
 
 @plain_signature
@@ -236,20 +233,18 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
     pairs = n * (n - 1) // 2
     if pairs == 0:
         return 1.0
-    # Pairs by the number of sets they share. Exact integers: the fractions may be close to one.
-    counts: list[dict[int, int]] = [{}, {}]
+    # Number of pairs by the number of sets they share.
+    counts = np.zeros((2, 1 + int(max(X.sum(axis=1).max(), Y.sum(axis=1).max()))), dtype=np.int64)
     differ = 0
-    for block in _item_blocks(X, Y):
+    for block in blocks(X.shape[0], BLOCK_ITEMS):
         shared = [_later_pairs(cover, block) for cover in (X, Y)]
-        for part, count in zip(shared, counts, strict=True):
-            for times, number in enumerate(np.bincount(part.data).tolist()):
-                if times and number:
-                    count[times] = count.get(times, 0) + number
+        for row, part in enumerate(shared):
+            counts[row] += np.bincount(part.data, minlength=counts.shape[1])
         differ += int((shared[0] - shared[1]).count_nonzero())
-    for count in counts:
-        count[0] = pairs - sum(count.values())
+    counts[:, 0] = pairs - counts.sum(axis=1)
+    # Python integers: the squares exceed 64 bits, and the fractions may be close to one.
     agree = (pairs - differ) * pairs
-    chance = sum(number * counts[1].get(times, 0) for times, number in counts[0].items())
+    chance = sum(a * b for a, b in zip(*counts.tolist(), strict=True))
     return 1.0 if chance == pairs**2 else (agree - chance) / (pairs**2 - chance)
 
 
@@ -314,18 +309,15 @@ def _encode(
 def _codes(name: str, values: Iterable[Hashable]) -> NDArray[np.intp]:
     # Not np.unique: in an array of mixed values numbers become strings, and -1 "-1".
     codes: dict[Hashable, int] = {UNKNOWN: UNKNOWN}
-    encoded: list[int] = []
-    # Python scalars of a NumPy array or pandas Series hash faster than its own.
-    for value in values.tolist() if hasattr(values, "tolist") else values:
-        if not isinstance(value, Hashable):
+    # Python scalars hash faster than those of NumPy arrays and pandas Series.
+    items = values.tolist() if hasattr(values, "tolist") else list(values)
+    for k, value in enumerate(items):
+        if not isinstance(value, Hashable) or value != value:
             raise ValueError(
-                f"{name} must be a flat sequence of hashable values, but it contains {value!r}; "
-                "pass one label per item"
+                f"{name}[{k}] is {value!r}; pass one label per item, such as a number or a "
+                "string, and mark unknown items with -1"
             )
-        if value != value:
-            raise ValueError(f"{name}[{len(encoded)}] is {value!r}; mark unknown items with -1")
-        encoded.append(codes.setdefault(value, len(codes) - 1))
-    return np.array(encoded, dtype=np.intp)
+    return np.array([codes.setdefault(value, len(codes) - 1) for value in items], dtype=np.intp)
 
 
 def _matched_fraction(clusters: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
@@ -334,55 +326,26 @@ def _matched_fraction(clusters: NDArray[np.intp], classes: NDArray[np.intp]) -> 
     if not assigned.any():
         return 0.0
     pairs = (clusters[assigned], classes[assigned])
-    shape = (clusters.max() + 1, classes.max() + 1)
+    n_clusters = int(clusters.max()) + 1
+    shape = (n_clusters, int(classes.max()) + 1)
     table = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=shape).tocsr()
-    return sum(map(_best_matching, _independent_parts(table))) / len(classes)
-
-
-def _independent_parts(table: sparse.csr_array) -> Iterator[sparse.csr_array]:
-    """Yield parts of a table that have no row or column in common, of about MATCHED_ROWS rows."""
-    k = table.shape[0]
-    # Connected components of the bipartite graph of rows and columns, sorted: slices of both.
-    graph = sparse.block_array([[None, table], [table.T, None]])
-    component = connected_components(graph, directed=False)[1]
-    rows = np.argsort(component[:k], kind="stable")
-    columns = np.argsort(component[k:], kind="stable")
-    of_row, of_column = component[:k][rows], component[k:][columns]
-    table = table[rows][:, columns]
-    start = 0
-    while start < k:
-        last = of_row[min(start + MATCHED_ROWS, k) - 1]
-        end = int(np.searchsorted(of_row, last, side="right"))
-        a, b = np.searchsorted(of_column, [of_row[start], last + 1])
-        yield table[start:end, a:b]
-        start = end
-
-
-def _best_matching(table: sparse.csr_array) -> float:
-    """Return the largest sum of entries, no two in the same row or column."""
-    k = table.shape[0]
-    # An extra column for each row: it may stay unmatched. SciPy takes a zero for a missing pair,
+    # A further column for each row: it may stay unmatched. SciPy takes a zero for a missing pair,
     # so 1 is added to all pairs and subtracted again.
-    shifted = table.copy()
-    shifted.data += 1
-    choices = sparse.hstack([shifted, sparse.eye_array(k)], format="csr")
-    rows, columns = min_weight_full_bipartite_matching(choices, maximize=True)
-    return float(choices[rows, columns].sum() - k)
+    table.data += 1
+    choices = sparse.hstack([table, sparse.eye_array(n_clusters)], format="csr")
+    matching = min_weight_full_bipartite_matching(choices, maximize=True)
+    return float(choices[matching].sum() - n_clusters) / len(classes)
 
 
 def _indicators(found: Cover, truth: Cover) -> list[sparse.csc_array]:
-    """Return a sparse items x sets matrix for each cover."""
+    """Return a sparse items x sets matrix for each cover; empty sets are left out."""
     covers = [_nonempty_sets("found", found), _nonempty_sets("truth", truth)]
+    if len({array.dtype.kind == "U" for cover in covers for array in cover}) > 1:
+        raise ValueError("found and truth mix numbers and names of items; use one of them")
     joined = [np.concatenate(cover) for cover in covers]
-    if (joined[0].dtype.kind in "iu") != (joined[1].dtype.kind in "iu"):
-        raise ValueError(
-            f"found has items of {joined[0].dtype}, truth of {joined[1].dtype}; "
-            "use numbers in both, or names in both"
-        )
     names, codes = np.unique(np.concatenate(joined), return_inverse=True)
-    parts = np.split(codes, [len(joined[0])])
     matrices = []
-    for cover, rows in zip(covers, parts, strict=True):
+    for cover, rows in zip(covers, np.split(codes, [len(joined[0])]), strict=True):
         indptr = np.cumsum([0, *map(len, cover)])
         ones = np.ones(len(rows), dtype=np.int64)
         matrices.append(sparse.csc_array((ones, rows, indptr), shape=(len(names), len(cover))))
@@ -391,21 +354,16 @@ def _indicators(found: Cover, truth: Cover) -> list[sparse.csc_array]:
 
 def _nonempty_sets(name: str, cover: Cover) -> list[Array]:
     """Return the sets that are not empty, each item once."""
-    sets = []
-    for k, items in enumerate(cover):
-        array = np.asarray(items)
-        if array.ndim != 1 or (array.size and array.dtype.kind not in "iuU"):
+    sets = [np.asarray(items) for items in cover]
+    for k, items in enumerate(sets):
+        if items.ndim != 1 or (items.size and items.dtype.kind not in "iuU"):
             raise ValueError(
                 f"{name}[{k}] must be a flat array of items, numbers or strings, got "
-                f"shape {array.shape} of {array.dtype}; a cover is a list of such arrays"
+                f"shape {items.shape} of {items.dtype}; a cover is a list of such arrays"
             )
-        if array.size:
-            sets.append(np.unique(array))
-    if not sets:
+    if not any(items.size for items in sets):
         raise ValueError(f"{name} has only empty sets; there is nothing to compare")
-    if len({array.dtype.kind == "U" for array in sets}) > 1:
-        raise ValueError(f"{name} mixes numbers and names of items; use one of them")
-    return sets
+    return [np.unique(items) for items in sets if items.size]
 
 
 def _sizes(X: sparse.csc_array) -> Array:
@@ -439,15 +397,6 @@ def _informative_pairs(
             others = np.arange(other.shape[1])
             same = np.full(other.shape[1], large)
             yield (same, others, shared) if side is X else (others, same, shared)
-
-
-def _item_blocks(X: sparse.csr_array, Y: sparse.csr_array) -> Iterator[slice]:
-    """Cut the items into blocks of about BLOCK_PAIRS pairs."""
-    work = sum(cover @ np.asarray(cover.sum(axis=0)).ravel() for cover in (X, Y))
-    block = np.cumsum(work) // BLOCK_PAIRS
-    edges = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(work)]
-    for start, stop in pairwise(edges):
-        yield slice(start, stop)
 
 
 def _later_pairs(cover: sparse.csr_array, block: slice) -> sparse.csr_array:

@@ -48,11 +48,13 @@ class EdgeList(NamedTuple):
         matrix = _sum_repeated(i, j, weights, names, names, messages)
         check_finite(matrix, names, names, allow_nan=True)
         other = matrix.T.tocsr()
-        both = _pattern(matrix).multiply(_pattern(other)).tocoo()
+        total = matrix + other
+        both = sparse.coo_array(matrix.shape)
+        if total.nnz < 2 * matrix.nnz:
+            both = _pattern(matrix).multiply(_pattern(other)).tocoo()
         if not directed and not both.nnz:
-            matrix = matrix + other
-            _report_unknown(matrix, messages)
-            return matrix, names
+            _report_unknown(total, messages)
+            return total, names
         n_single = matrix.nnz - both.nnz
         if directed is None and symmetrize is None and n_single:
             a, b = short_repr(names[both.row[0]]), short_repr(names[both.col[0]])

@@ -339,8 +339,12 @@ def number_items(columns: list[Any]) -> tuple[Array, list[str]]:
             raise ValueError(
                 f"the id {values.min()} is negative; number the items from 0 or 1, or give names"
             )
-        codes, ids = pandas.factorize(values, sort=True)
-        return codes.reshape(len(columns), -1), ids.astype(str).tolist()
+        if values.max() > 4 * len(values):
+            codes, ids = pandas.factorize(values, sort=True)
+        else:  # several times faster than hashing
+            present = np.bincount(values) > 0
+            codes, ids = (np.cumsum(present, dtype=np.int32) - 1)[values], np.flatnonzero(present)
+        return codes.reshape(len(columns), -1), [str(k) for k in ids.tolist()]
     codes, names = pandas.factorize(pandas.concat(columns))
     merged, names = pandas.factorize(names.str.strip())
     codes, order = pandas.factorize(merged[codes].reshape(len(columns), -1).T.ravel())
