@@ -10,7 +10,7 @@ READY_DOCS := $(VENV)/.ready-docs
 READY_INTEGRATIONS := $(VENV)/.ready-integrations
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help demo test test-slow test-oldest test-integrations browser docs test-docs dist bench lint format clean
+.PHONY: help demo test test-cold test-slow test-oldest test-integrations browser docs test-docs dist bench lint format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /	/' | expand -t 20
@@ -22,6 +22,15 @@ demo: $(READY)  ## cluster the characters of Les Misérables, into demo/
 
 test: lint browser  ## ruff, mypy, import-linter and pytest
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Kernels are compiled once for each combination of types: many combinations take minutes.
+MAX_COMPILED := 110
+
+test-cold:  ## make test with an empty Numba cache, and a limit on the compiled kernels
+	find src -name '*.nb[ic]' -delete
+	$(MAKE) test
+	@count=$$(find src -name '*.nbc' | wc -l); echo "$$count compiled kernels"; \
+	if [ $$count -gt $(MAX_COMPILED) ]; then echo "at most $(MAX_COMPILED) are expected"; exit 1; fi
 
 test-oldest: $(OLDEST)/.ready browser  ## pytest with the oldest supported dependencies, in .venv-oldest
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -n 2
