@@ -154,7 +154,7 @@ def flip(A: ArrayLike, delta: float, random_state: RandomState = None) -> NDArra
     >>> bool((flip(A, 0.3, random_state=0) == flip(A, 0.3, random_state=0)).all())
     True
     """
-    delta = _check_nonnegative("delta", delta, 1)
+    delta = _check_number("delta", delta, 1)
     matrix = np.asarray(A)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "fiub":
         raise ValueError(
@@ -164,12 +164,12 @@ def flip(A: ArrayLike, delta: float, random_state: RandomState = None) -> NDArra
     flipped: NDArray[Any] = matrix.astype(np.float32 if matrix.dtype == np.float32 else np.float64)
     i, j = np.triu_indices(len(flipped), k=1)
     pairs = flipped[i, j]
-    wrong = np.flatnonzero(((pairs != 0) & (pairs != 1)) | (pairs != flipped[j, i]))
+    wrong = np.flatnonzero(~np.isin(pairs, (0, 1)) | (pairs != flipped[j, i]))
     if wrong.size:
         a, b = i[wrong[0]], j[wrong[0]]
         raise ValueError(
             f"A must be binary and symmetric off the diagonal, but A[{a}, {b}] is {flipped[a, b]} "
-            f"and A[{b}, {a}] is {flipped[b, a]}; make it so first, for example (A + A.T > 0.5)"
+            f"and A[{b}, {a}] is {flipped[b, a]}; pass for example A + A.T > 0.5"
         )
     chosen = as_random(random_state).random(len(pairs)) < delta
     flipped[i, j] = flipped[j, i] = np.where(chosen, 1 - pairs, pairs)
@@ -253,9 +253,8 @@ def planted_partition(
     i, j = np.concatenate([a, c]), np.concatenate([b, d])
     # int32 where it suffices, as SciPy would choose.
     index = np.int32 if max(n, 2 * len(i)) <= np.iinfo(np.int32).max else np.int64
-    rows = np.concatenate([i, j]).astype(index)
-    columns = np.concatenate([j, i]).astype(index)
-    A = coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n)).tocsr()
+    ends = np.concatenate([i, j], dtype=index), np.concatenate([j, i], dtype=index)
+    A = coo_array((np.ones(2 * len(i)), ends), shape=(n, n)).tocsr()
     return A, np.repeat(np.arange(len(counts)), counts)
 
 
@@ -297,46 +296,26 @@ def les_miserables() -> Dataset:
 
 
 def _check_sizes(sizes: Sizes) -> Indices:
-    remedy = "pass one positive integer per group, such as [10, 10, 5]"
-    try:
-        checked = np.asarray(sizes)
-    except ValueError as error:  # ragged lists
-        raise ValueError(f"sizes must be a flat list of integers; {remedy}") from error
-    if checked.ndim != 1 or checked.size == 0 or checked.dtype.kind not in "iu":
-        raise ValueError(
-            f"sizes must be a flat, non-empty list of integers, got {sizes!r}; {remedy}"
-        )
-    if checked.min() < 1:
-        group = int(checked.argmin())
-        raise ValueError(f"sizes[{group}] is {checked[group]}, not positive; {remedy}")
-    return checked.astype(np.int64)
+    counts = [whole_number(f"sizes[{k}]", size, 1) for k, size in enumerate(sizes)]
+    if not counts:
+        raise ValueError("sizes is empty; pass one positive integer per group")
+    return np.array(counts, dtype=np.int64)
 
 
-def _check_nonnegative(name: str, value: float, most: float = math.inf) -> float:
-    """Return a finite number from 0 to `most`."""
-    allowed = "a finite number >= 0" if most == math.inf else f"a number from 0 to {most:g}"
-    if not isinstance(value, Real) or not 0 <= value <= most or math.isinf(value):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+def _check_number(name: str, value: float, most: float) -> float:
+    """Return a number from 0 to `most`."""
+    if not isinstance(value, Real) or not 0 <= value <= most:
+        raise ValueError(f"{name} must be a number from 0 to {most:g}, got {value!r}")
     return float(value)
 
 
 def _probability(side: str, p: float | None, degree: float | None, n: int, pairs: int) -> float:
-    if (p is None) == (degree is None):
-        raise ValueError(
-            f"pass exactly one of p_{side} and degree_{side}, got p_{side}={p!r} and "
-            f"degree_{side}={degree!r}"
-        )
-    if p is not None:
-        return _check_nonnegative(f"p_{side}", p, 1)
-    assert degree is not None
-    degree = _check_nonnegative(f"degree_{side}", degree)
+    if p is not None and degree is None:
+        return _check_number(f"p_{side}", p, 1)
+    if p is not None or degree is None:
+        raise ValueError(f"pass either p_{side} or degree_{side}, got {p!r} and {degree!r}")
     most = 2 * pairs / n
-    if degree > most:
-        raise ValueError(
-            f"degree_{side}={degree:g} is more than the {most:g} other items there are "
-            f"{side}side a group on average; lower it, or change sizes"
-        )
-    return degree / most if pairs else 0.0
+    return _check_number(f"degree_{side}", degree, most) / (most or 1.0)
 
 
 def _successes(trials: int, p: float, source: RandomSource) -> Indices:
@@ -349,7 +328,7 @@ def _successes(trials: int, p: float, source: RandomSource) -> Indices:
         return np.empty(0, dtype=np.int64)
     if p == 1:
         return np.arange(trials, dtype=np.int64)
-    drawn = []
+    successes = np.empty(0, dtype=np.int64)
     last = -1
     while last < trials:
         expected = (trials - 1 - last) * p
@@ -359,9 +338,8 @@ def _successes(trials: int, p: float, source: RandomSource) -> Indices:
             failures = np.log1p(-draws) / math.log1p(-p)
         # Clip gaps beyond the end before they overflow an int64.
         gaps = 1 + np.minimum(failures, trials).astype(np.int64)
-        drawn.append(last + np.cumsum(gaps))
-        last = int(drawn[-1][-1])
-    successes = np.concatenate(drawn)
+        successes = np.concatenate([successes, last + np.cumsum(gaps)])
+        last = int(successes[-1])
     return successes[: np.searchsorted(successes, trials)]
 
 

@@ -41,7 +41,7 @@ def test_usage(edges, tmp_path, arguments, words):
         ("", [], ["empty"]),
         ("a,b,1\nb,c,many\n", [], ["line 2"]),
         ("a,b,1\nb,c,inf\n", [], ["'b' and 'c' is inf"]),
-        ("1\n", [], ["one item only; give at least two"]),
+        ("1\n", [], ["one column only"]),
         ("0,1,2,3\n1,0,1,1\n0,1,0,1\n3,1,1,0\n", [], ["symmetrize"]),
         ("0,-1,-2\n-1,0,1\n-2,1,0\n", ["--normalize", "degree"], ['normalize="degree"']),
         ("0,1,2\n1,0,1\n2,1,0\n", ["--zero-weight", 0.5], ["zero_weight=0.5"]),

@@ -123,7 +123,7 @@ def test_lines_of_text(tmp_path):
         ("a.jsonl", '{"text": "a"}\n[]\n', ", line 2: is not a JSON object ("),
         ("a.jsonl", "[" * 10**5, ", line 1: is not a JSON object ("),
         ("a.jsonl", "{}\n", ": holds no texts; "),
-        ("a.jsonl", "", ": holds no texts; "),
+        ("a.jsonl", "", ": is empty; "),
     ],
 )
 def test_bad_tables_of_texts(tmp_path, name, text, expected):
@@ -157,9 +157,9 @@ def test_labels(tmp_path, text):
         ("", ": holds no rows but comments; "),
         ("name,cluster\n", ": a header, but no labels below it; "),
         ("a\nb\n", ": 1 columns; give two, name and cluster"),
-        ("a,0\nb,1\na,1\n", ", line 3: 'a' occurs a second time; "),
-        ("a,0\nb,\n", ", line 2: 'b' has no cluster; "),
-        ("a,0\n,1\n", ", line 2: '' is no name; "),
+        ("a,0\nb,1\na,1\n", ", line 3: 'a' has no name or no cluster, or occurs a second time; "),
+        ("a,0\nb,\n", ", line 2: 'b' has no name or no cluster"),
+        ("a,0\n,1\n", ", line 2: '' has no name"),
         ("a,0\nb,1,1\n", ", line 2: 3 fields where the lines above have 2; "),
     ],
 )

@@ -103,8 +103,8 @@ def read(
 
     Notes
     -----
-    A text is a table if its rows and columns have the same names, if it has more than three
-    columns and numbers in the second, or if it is a symmetric matrix of 3 x 3 numbers.
+    A text is a table if it has more than three columns and numbers in the second, or if it is a
+    symmetric matrix of 3 x 3 numbers.
 
     An edge list in which every pair occurs once is undirected, and so is one in which every pair
     occurs in both directions with equal weights. Any other is directed, as is one with a column

@@ -18,6 +18,7 @@ from odsymnmf.utils import Array
 # Rows that decide on the format, the header and the columns.
 N_HEAD = 20
 NANS = ["nan", "NaN", "NAN", "NA"]
+MISSING = {"", "NA"}
 # Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
 ENDS = (
     ("source", "target"),
@@ -281,8 +282,8 @@ def read_edges(
     elif header is None and find_ends(top) is None:
         messages.append(f"the first row is taken as a header: {shorten(top)}")
     messages += column_messages(names, used, typed=directed is not None)
-    source, target = (all(len(row[k].split()) > 3 for row in rows) for k in used.ends)
-    messages += [SENTENCES] * (target and not source)
+    if all(len(row[used.ends[1]].split()) > 3 for row in rows):
+        messages.append(SENTENCES)
     weights = None if used.weight is None else text.to_float(frame[used.weight], int(is_header))
     if not bipartite:
         ((i, j), items) = numbered[0]
@@ -414,23 +415,19 @@ def is_table(text: DelimitedText, *, features: bool) -> bool:
     With ``features``, it is also one if the names of an edge list would be numbers such as 1.5.
     """
     top, *body = text.head
-    width = len(top)
-    is_corner = top[0].lower() in CORNERS or width == 3
-    if (1 < width <= 3 and is_corner) or find_ends(top):
-        left = [row[0] for row in islice(_rows(text.data, text.separator), 1, width + 1)]
-        if left == top[1:] and not is_number(top[0]):
-            return True
-    if width == 1:
-        return not body and is_number(top[0])
     if find_ends(top):
         return False
-    if width > 3:
-        is_list = "weight" in map(str.lower, top) or not any(_is_value(row[1]) for row in body)
+    if len(top) > 3:
+        is_list = "weight" in map(str.lower, top) or not any(
+            is_number(row[1]) or row[1] in MISSING for row in body
+        )
         return features or not (body and is_list)
     if features and any(is_number(cell) and not cell.isdecimal() for cell in text.head[-1][:2]):
         return True
+    if len(top) < 3 or [row[0] for row in body] == top[1:]:
+        return len(top) == 3
     values = body if len(body) == 3 and _are_names(top) else text.head
-    if not len(values) == width == 3 or not all(is_number(x) for row in values for x in row):
+    if len(values) != 3 or not all(is_number(x) for row in values for x in row):
         return False
     matrix = np.array(values, dtype=np.float64)
     return bool(np.array_equal(matrix, matrix.T, equal_nan=True))
@@ -474,10 +471,6 @@ def read_table(text: DelimitedText, header: bool | None, *, features: bool) -> T
     return Table(values, left if named else None, top[named:] if header else None)
 
 
-def _is_value(cell: str) -> bool:
-    return is_number(cell) or cell in ("", "NA")
-
-
 def _are_names(cells: list[str]) -> bool:
     """Whether none is a number, and not all are missing."""
-    return not any(map(is_number, cells)) and not {*cells} <= {"", "NA"}
+    return not any(map(is_number, cells)) and not MISSING.issuperset(cells)

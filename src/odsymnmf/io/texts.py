@@ -10,8 +10,10 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
 
+import numpy as np
+
 from odsymnmf.io.dataset import open_input, read_all
-from odsymnmf.io.text import find_separator, is_number, open_text, parser_error
+from odsymnmf.io.text import find_separator, is_number, open_text, parser_error, shorten
 
 Name = str | os.PathLike[str]
 JSON = (".jsonl", ".ndjson")
@@ -83,32 +85,30 @@ def read_texts(
             raise ValueError(f"{len(given)} files, but a table of texts is one; give one file")
         with open_input(given[0]) as file:
             text = _decoded(read_all(file))
-            return _of_lines(text) if lines else _of_table(text, given[0], text_column)
-    names, files = [], []
+            if not text.strip():
+                raise ValueError("is empty; give a file with texts in it")
+            if lines:
+                rows = enumerate(text.split("\n"), 1)
+                numbered = {str(k): row.strip() for k, row in rows if row.strip()}
+                return list(numbered), list(numbered.values())
+            is_json = _ending(given[0]) in JSON or text.lstrip().startswith("{")
+            return _of_table(_json_lines(text) if is_json else _csv(text), text_column)
+    texts = {}
+    is_folder = len(given) == 1 and given[0].is_dir()
     for path in given:
-        members = [path]
-        if path.is_dir():
-            members = sorted(file for file in path.rglob("*") if _is_visible(file, path))
-        within = path.is_dir() and len(given) == 1
-        names += [(file.relative_to(path) if within else file).as_posix() for file in members]
-        files += members
-    if not files:
+        for file_path in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            is_hidden = any(part.startswith(".") for part in file_path.relative_to(path).parts)
+            if not is_hidden and not file_path.is_dir():
+                name = (file_path.relative_to(path) if is_folder else file_path).as_posix()
+                with open_input(file_path) as file:
+                    texts[name] = _decoded(read_all(file))
+    if not texts:
         raise ValueError("there are no text files; give a folder with one file per text")
-    return names, [_read_text(file) for file in files]
+    return list(texts), list(texts.values())
 
 
 def _ending(path: Path) -> str:
     return Path(re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower())).suffix
-
-
-def _is_visible(file: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return not hidden and not file.is_dir()
-
-
-def _read_text(path: Path) -> str:
-    with open_input(path) as file:
-        return _decoded(read_all(file))
 
 
 def _decoded(data: bytes) -> str:
@@ -117,40 +117,31 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8").replace("\r\n", "\n")
 
 
-def _of_lines(text: str) -> tuple[list[str], list[str]]:
-    rows = [(str(k), row.strip()) for k, row in enumerate(text.split("\n"), 1) if row.strip()]
-    if not rows:
-        raise ValueError("is empty; give a file with texts in it")
-    return [name for name, _ in rows], [row for _, row in rows]
-
-
-def _of_table(text: str, path: Path, text_column: str | None) -> tuple[list[str], list[str]]:
+def _of_table(frame: Any, text_column: str | None) -> tuple[list[str], list[str]]:
     """Return a column of texts, and a column of names or else numbers from 1."""
-    is_json = _ending(path) in JSON or text.lstrip().startswith("{")
-    frame = _json_lines(text) if is_json else _csv(text)
     if not frame.size:
         raise ValueError("holds no texts; give at least one")
     columns = [str(name) for name in frame.columns]
-    likely = [name for name in columns if name.strip().lower() in TEXTS]
-    chosen = text_column or next(iter(likely or columns))
-    if chosen not in columns or (text_column is None and 1 not in (len(likely), len(columns))):
-        shown = ", ".join(map(short_repr, columns[:8])) + ", ..." * (len(columns) > 8)
-        raise ValueError(f"it is not clear which column holds texts; pass text_column: {shown}")
-    texts = frame[chosen].tolist()
-    for wanted in NAMES:
-        for name in columns:
-            if name.strip().lower() == wanted and name != chosen:
-                names = frame[name].tolist()
-                if all(names) and len({*names}) == len(names):
-                    return names, texts
+    lower = [name.strip().lower() for name in columns]
+    candidates = [name for name, key in zip(columns, lower, strict=True) if key in TEXTS] or columns
+    if text_column is not None:
+        candidates = [name for name in columns if name == text_column]
+    if len(candidates) != 1:
+        raise ValueError(
+            f"it is not clear which column holds texts; pass text_column: {shorten(columns)}"
+        )
+    texts = frame[candidates[0]].tolist()
+    for key in NAMES:
+        if key in lower and columns[lower.index(key)] != candidates[0]:
+            names = frame.iloc[:, lower.index(key)].tolist()
+            if all(names) and len({*names}) == len(names):
+                return names, texts
     return [str(k + 1) for k in range(len(texts))], texts
 
 
 def _csv(text: str) -> Any:
     import pandas
 
-    if not text.strip():
-        raise ValueError("is empty; give a file with texts in it")
     try:
         return pandas.read_csv(
             io.StringIO(text),
@@ -160,7 +151,6 @@ def _csv(text: str) -> Any:
             na_filter=False,
             index_col=False,
             skipinitialspace=True,
-            on_bad_lines="error",
         )
     except pandas.errors.ParserError as error:
         raise parser_error(error) from None
@@ -171,21 +161,19 @@ def _json_lines(text: str) -> Any:
 
     records = []
     for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
+        try:
+            if line.strip():
                 record = json.loads(line)
                 records.append({key: _text(value) for key, value in record.items()})
-            except (ValueError, RecursionError, AttributeError) as error:
-                raise ValueError(
-                    f'line {number}: is not a JSON object ({error}); write {{"text": "..."}}'
-                ) from None
+        except (ValueError, RecursionError, AttributeError) as error:
+            raise ValueError(
+                f'line {number}: is not a JSON object ({error}); write {{"text": "..."}}'
+            ) from None
     return pandas.DataFrame(records, dtype=object).fillna("")
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
     return text.encode("utf-8", "replace").decode()  # JSON may hold lone surrogates
 
 
@@ -222,17 +210,17 @@ def read_labels(path: Name) -> dict[str, str]:
         header = top[0].lower() in ITEMS or top[1].lower() in CLUSTERS
         header = header or (are_numbers and not is_number(top[1]))
         frame = text.parse(header, {0: str, 1: str}, [], [])
-        labels: dict[str, str] = {}
-        for row, (name, cluster) in enumerate(zip(frame[0], frame[1], strict=True)):
-            if not name.strip() or not cluster.strip() or name.strip() in labels:
-                problem = "occurs a second time" if name.strip() in labels else "has no cluster"
-                problem = problem if name.strip() else "is no name"
-                line = text.line_of(row + header)
-                raise ValueError(f"line {line}: {short_repr(name)} {problem}; correct the line")
-            labels[name.strip()] = cluster.strip()
-        if not labels:
+        names, clusters = (frame[k].fillna("").str.strip() for k in (0, 1))
+        wrong = (names == "") | (clusters == "") | names.duplicated()
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"line {text.line_of(row + header)}: {short_repr(names[row])} has no name or no "
+                "cluster, or occurs a second time; correct the line"
+            )
+        if not len(names):
             raise ValueError("a header, but no labels below it; give at least one")
-        return labels
+        return dict(zip(names, clusters, strict=True))
 
 
 def read_cover(path: Name) -> list[list[str]]:
@@ -263,13 +251,8 @@ def read_cover(path: Name) -> list[list[str]]:
         text = _decoded(read_all(file))
         lines = [line.strip() for line in text.split("\n") if not line.startswith("#")]
         separator = next((mark for mark in "\t,;" if mark in text), None)
-        rows = (
-            csv.reader(lines, delimiter=separator)
-            if separator
-            else (line.split() for line in lines)
-        )
-        cover = [[name for name in row if name] for row in rows]
-        cover = [names for names in cover if names]
+        rows = csv.reader(lines, delimiter=separator) if separator else map(str.split, lines)
+        cover = [names for row in rows if (names := [name for name in row if name])]
         if not cover:
             raise ValueError("no clusters in it; give the names of one cluster per line")
         return cover
