@@ -228,11 +228,11 @@ def main(old: Path, only: str = "", results: bool = False) -> None:
         for _, members in groupby(chosen, key=lambda s: s["data"]):
             group = list(members)
             measured = [measure(group, old, repeats) for _ in range(processes)]
-            for setting, found in zip(group, zip(*measured, strict=True), strict=True):
-                identical, columns = differences(*found[0][:2])
+            for setting, results_of in zip(group, zip(*measured, strict=True), strict=True):
+                identical, columns = differences(*results_of[0][:2])
                 if not identical:
                     different.append(title(setting))
-                ratio = median(ratio for _, _, ratio in found)
+                ratio = median(ratio for _, _, ratio in results_of)
                 yield [title(setting), "" if results else f"{ratio:.2f}", *columns]
 
     header = [
@@ -244,5 +244,5 @@ def main(old: Path, only: str = "", results: bool = False) -> None:
         "same labels",
     ]
     table("This checkout and another", header, rows())
-    found = "these differ: " + "; ".join(different) if different else "all identical"
-    print(f"\n{len(chosen)} cases: {found}")
+    summary = "these differ: " + "; ".join(different) if different else "all identical"
+    print(f"\n{len(chosen)} cases: {summary}")
