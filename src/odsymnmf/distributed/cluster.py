@@ -1,4 +1,4 @@
-"""The workers of a distributed fit, made again from those present when one is lost."""
+"""The workers of a distributed fit, created again on those present when one is lost."""
 
 import sys
 import time
@@ -18,14 +18,14 @@ from odsymnmf.utils import Array
 
 # Seconds between checks that all workers are present.
 CHECK_EVERY = 0.5
-# Seconds to wait for a worker if there is none.
-WAIT = 300.0
+# Seconds to wait for the first worker.
+TIMEOUT = 300.0
 # How often a call is tried.
 N_TRIES = 10
 
 
 def current_client() -> Any:
-    """Return the current client of dask.distributed, None if there is none.
+    """Return the current client of dask.distributed, or None.
 
     Examples
     --------
@@ -61,25 +61,28 @@ class WorkerGroup:
         The ranges are set when the workers are known.
     work : ndarray
         Work of each tile, by which the ranges are balanced.
+
+    Attributes
+    ----------
+    n_lost : int
+        How often the workers were created again.
+    is_current : bool
+        Whether the workers have H and the sums of the last complete sweep.
     """
 
     def __init__(
         self, client: Any, rows: RowBlocks, blocks: list[Any], layout: Layout, work: Array
     ):
         self.client, self.rows, self.layout, self.work = client, rows, layout, work
-        self.n_lost = 0
-        # Whether the workers have H and the sums of the last complete sweep.
-        self.is_current = False
+        self.n_lost, self.is_current = 0, False
         self._blocks: list[Any] | None = blocks
-        self._is_checked = rows.is_symmetric or bool(rows.m)
-        self._futures: list[Any] = []
-        self._members: list[Any] = []
+        self._workers: list[Any] = []
         self._addresses: list[str] = []
-        self._call = 0
+        self._n_calls = 0
         self._setup: list[tuple[Any, ...]] = []
 
     def setup(self, *call: Any) -> None:
-        """Call a method of all workers, now and whenever the group is made again."""
+        """Call a method of all workers, now and whenever they are created again."""
         self.call(*call)
         self._setup.append(call)
 
@@ -91,11 +94,11 @@ class WorkerGroup:
         """Return ``task()``; if a worker is lost, repeat it on the workers that are present."""
         for attempt in range(N_TRIES):
             try:
-                if not self._members:
-                    self._make()
+                if not self._workers:
+                    self._create()
                 return task()
             except Exception as error:
-                if attempt == N_TRIES - 1 or not self._means_lost(error):
+                if attempt == N_TRIES - 1 or not self._is_lost(error):
                     raise
                 self.close()
                 self.n_lost += 1
@@ -103,46 +106,42 @@ class WorkerGroup:
 
     def run(self, method: str, *args: Any) -> list[Any]:
         """Call a method of all workers, once."""
-        self._call += 1
+        self._n_calls += 1
         try:
-            return self._wait([m.run(self._call, method, *args) for m in self._members])
+            return self._wait([w.run(self._n_calls, method, *args) for w in self._workers])
         except BaseException:
-            self._send("stop", self._call)
+            self._send("stop", self._n_calls)
             raise
 
     def close(self) -> None:
         """Release the memory of the workers."""
         self._send("close")
-        self._members, self._futures, self.is_current = [], [], False
+        self._workers, self.is_current = [], False
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         client, starts = self.client, self.rows.starts
         blocks = self._blocks or client.compute(self.rows.cleaned())
         self._blocks, threads = None, self._present()
         self._addresses = sorted(threads)[: len(self.work)]
         ranges = _ranges(self.layout.tiles, self.work, len(self._addresses))
-        layout, self._futures = self.layout._replace(ranges=ranges), []
+        self.layout, futures = self.layout._replace(ranges=ranges), []
         for rank, (address, own) in enumerate(zip(self._addresses, ranges, strict=True)):
-            some = slice(bisect_right(starts, own.start) - 1, bisect_left(starts, own.stop))
-            args = __version__, layout, rank, threads[address], blocks[some], starts[some]
+            part = slice(bisect_right(starts, own.start) - 1, bisect_left(starts, own.stop))
+            args = self.layout, rank, threads[address], blocks[part], starts[part]
             options = {"actor": True, "workers": [address], "pure": False}
-            self._futures.append(client.submit(FitWorker, *args, **options))
-        self.layout, self._members = layout, self._wait(self._futures)
-        self._wait([member.meet(self._members) for member in self._members])
-        self.run("load")
-        if not self._is_checked:
-            self.run("check_symmetric")
-            self._is_checked = True
-        for call in self._setup:
+            futures.append(client.submit(FitWorker, __version__, *args, **options))
+        self._workers = self._wait(futures)
+        self._wait([worker.meet(self._workers) for worker in self._workers])
+        for call in [("load",), *self._setup]:
             self.run(*call)
 
     def _present(self) -> dict[str, int]:
         """Return the addresses of the workers and their threads."""
         try:
-            self.client.wait_for_workers(1, timeout=WAIT)
+            self.client.wait_for_workers(1, timeout=TIMEOUT)
         except TimeoutError:
             raise RuntimeError(
-                f"{self.client.scheduler.address} had no worker for {WAIT:.0f} s; start some. "
+                f"{self.client.scheduler.address} had no worker for {TIMEOUT:.0f} s; start some. "
                 "With checkpoint=, the fit can then be resumed."
             ) from None
         threads: dict[str, int] = self.client.nthreads()
@@ -163,18 +162,18 @@ class WorkerGroup:
                 pending.sort(key=lambda future: not future.done())  # errors first
         return [future.result() for future in futures]
 
-    def _means_lost(self, error: Exception) -> bool:
+    def _is_lost(self, error: Exception) -> bool:
         """Whether an error means that a worker was lost, or replaced at its address."""
         if isinstance(error, KeyError):
-            return error.args[0] in {member.key for member in self._members}
+            return error.args[0] in {worker.key for worker in self._workers}
         kinds = WorkerLostError, CancelledError, OSError
         return isinstance(error, kinds) or "Worker holding Actor was lost" in str(error)
 
     def _send(self, method: str, *args: Any) -> None:
         """Call a method of the workers that can be reached, without waiting."""
-        for member in self._members:
+        for worker in self._workers:
             with suppress(Exception):
-                getattr(member, method)(*args)
+                getattr(worker, method)(*args)
 
 
 def _ranges(tiles: list[slice], work: Array, size: int) -> list[slice]:

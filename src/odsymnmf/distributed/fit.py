@@ -1,6 +1,6 @@
 """A fit of similarities that are on the workers of a Dask client."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -8,18 +8,11 @@ import numpy as np
 
 from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.row_blocks import RowBlocks, facts_of, from_array
-from odsymnmf.distributed.worker import Layout, pack, unpack
+from odsymnmf.distributed.worker import Layout, Statistics, pack, unpack
 from odsymnmf.init.initialize import initialize, named_or_array
 from odsymnmf.result import Factorization, of_run
-from odsymnmf.similarity import Similarity
-from odsymnmf.similarity.base import (
-    CANCELLED,
-    MAX_PAIRWISE,
-    SimilaritySummary,
-    inner_product,
-    pair_products,
-    pair_squares,
-)
+from odsymnmf.similarity import Dense, Similarity, Sparse
+from odsymnmf.similarity.base import SimilaritySummary, inner_product, pair_squares
 from odsymnmf.similarity.weights import EQUAL
 from odsymnmf.solvers.base import PairwiseLoss
 from odsymnmf.solvers.losses import loss_class, make_solver
@@ -54,6 +47,7 @@ class RemoteSimilarity:
     weights = EQUAL
     degrees = Similarity.degrees
     inverse_sqrt_degrees = Similarity.inverse_sqrt_degrees
+    recompute_if_cancelled = Similarity.recompute_if_cancelled
 
     def __init__(self, client: Any, X: Any, r: int, loss: str, affinity: str = "precomputed"):
         rows = X if isinstance(X, RowBlocks) else from_array(X, features=affinity == "cosine")
@@ -72,18 +66,17 @@ class RemoteSimilarity:
                 "with A.map_blocks(scipy.sparse.csr_array)."
             )
         self.n, self.dtype = rows.n, np.dtype(np.result_type(*(f.dtype for f in facts)))
-        self.n_features = rows.m or None
-        self.is_sparse = facts[0].is_sparse
+        self.n_features, self.is_sparse = rows.m or None, facts[0].is_sparse
         self.n_unknown = sum(f.n_unknown for f in facts)
         if 2 * self.n_unknown > self.n * (self.n - 1):
             raise ValueError(f"more than half of all pairs are unknown (NaN); {LOCAL}.")
         counts = np.concatenate([f.counts for f in facts])
-        self.row_entries = int(counts.sum()) // self.n
-        cut = (tiles if loss == "l2" else row_tiles)(self.n, r, self.row_entries)
+        cut = (tiles if loss == "l2" else row_tiles)(self.n, r, int(counts.sum()) // self.n)
         work = np.array([float(np.sum(counts[tile] + r)) for tile in cut])
         layout = Layout(self.n, rows.m, self.dtype, self.is_sparse, self.n_unknown > 0, cut, [])
         self.group = WorkerGroup(client, rows, blocks, layout, work)
-        self.group.repeat(lambda: None)  # loads and validates the rows
+        if not (rows.is_symmetric or rows.m):
+            self.group.call("check_symmetric")
 
     def __enter__(self) -> "RemoteSimilarity":
         return self
@@ -92,35 +85,32 @@ class RemoteSimilarity:
         self.group.close()
 
     @cached_property
-    def _statistics(self) -> tuple[float, float, Array]:
-        """The smallest and largest entry of A or X, and the sums of squares of its rows."""
-        lows, highs, squares = zip(*self.group.call("statistics"), strict=True)
-        return min(lows), max(highs), np.concatenate(squares)
+    def _statistics(self) -> Statistics:
+        low, positive, high, counts, squares = zip(*self.group.call("statistics"), strict=True)
+        return Statistics(min(low), min(positive), max(high), sum(counts), np.concatenate(squares))
 
     @property
     def diagonal_rounding(self) -> Any:
         """What cancels in a product for each item: |x_i|^2 for documents."""
-        return self._statistics[2] if self.n_features else 0.0
+        return self._statistics.row_squares if self.n_features else 0.0
 
     @property
     def max_value(self) -> float:
         """The largest entry, at least 0; for documents, a bound on it."""
-        return float(self._statistics[2].max()) if self.n_features else self._statistics[1]
+        statistics = self._statistics
+        return float(statistics.row_squares.max()) if self.n_features else statistics.high
 
-    @property
-    def pair_bound(self) -> float:
-        """A bound on the entries."""
-        return self.max_value
+    pair_bound = max_value
 
     @property
     def max_abs(self) -> float:
         """The largest |A_ij|; for documents, a bound on it."""
-        return max(self.max_value, 0.0 if self.n_features else -self._statistics[0])
+        return self.max_value if self.n_features else max(self.max_value, -self._statistics.low)
 
     @cached_property
     def sum_of_squares(self) -> float:
         """sum_{i != j} A_ij^2"""
-        squares = self._statistics[2]
+        squares = self._statistics.row_squares
         if not self.n_features:
             return float(np.sum(squares))
         return max(0.0, sum(self.group.call("gram_squares")) - float(np.sum(squares**2)))
@@ -128,20 +118,16 @@ class RemoteSimilarity:
     def hash(self) -> str:
         """Return a hash of the sums of squares of all rows."""
         head = repr((self.n, self.n_features, self.dtype.str, self.is_sparse, self.n_unknown))
-        return sha256(head.encode() + self._statistics[2].tobytes()).hexdigest()
+        return sha256(head.encode() + self._statistics.row_squares.tobytes()).hexdigest()
 
     def summary(self) -> SimilaritySummary:
         """Return degrees, sign and density, as `Similarity.summary`."""
+        low, positive, high, n_nonzero, _ = self._statistics
         if not self.n_features:
-            degrees, negative, density, binary, largest = zip(
-                *self.group.call("summary"), strict=True
-            )
-            same = len({value for value in largest if value > 0}) == 1
-            is_binary = same and all(b or not v for b, v in zip(binary, largest, strict=True))
-            return SimilaritySummary(
-                np.concatenate(degrees), any(negative), sum(density), is_binary
-            )
-        if self._statistics[0] < 0:
+            degrees = np.concatenate(self.group.call("absolute_degrees"))
+            density = n_nonzero / max(1, self.n * (self.n - 1))
+            return SimilaritySummary(degrees, low < 0, density, low >= 0 and positive == high > 0)
+        if low < 0:
             return SimilaritySummary(np.full(self.n, np.nan), True, 1.0, False)
         d: Array = self.degrees()  # type: ignore[misc]
         d[d <= np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding] = 0.0
@@ -164,107 +150,100 @@ class RemoteSimilarity:
         return np.concatenate(self.group.call("product", V))
 
     def products(self, H: Array) -> "RemoteProducts":
-        """Return X^T H for documents; other products are not kept."""
-        if not self.n_features:
-            return RemoteProducts(None)
-        return RemoteProducts(np.concatenate(self._of_items("feature_sums", H)))
+        """Return what the workers keep up to date, to be loaded from them."""
+        return RemoteProducts(self.n_features, H.shape[1])
 
-    def _of_items(self, method: str, H: Array, *args: Any) -> list[Any]:
-        """Set H on all workers and call a method; return the results by rank."""
-        rows = pack(H)
+    def _of_items(self, H: Array, *call: Any) -> Array:
+        """Set H on the workers and call a method; return the results for all items."""
+        rows = pack(H.astype(self.dtype, copy=False))
 
         def task() -> list[Any]:
             self.group.is_current = False
             self.group.run("set_H", H.shape, rows)
-            return self.group.run(method, *args)
+            return self.group.run(*call)
 
-        found: list[Any] = self.group.repeat(task)
-        return found
+        return np.concatenate(self.group.repeat(task), axis=-1)
 
-    def _sums(self, method: str, H: Array, *args: Any) -> list[float]:
-        parts = zip(*self._of_items(method, H, *args), strict=True)
-        return [float(np.sum(np.concatenate(part))) for part in parts]
+    def stored_errors(self, items: Array, H: Array) -> Array:
+        return self._of_items(H, "item_errors", "stored_errors")
+
+    def stored_squares(self, items: Array, H: Array) -> Array:
+        return self._of_items(H, "item_errors", "stored_squares")
+
+    def pairwise_errors(self, items: Array, H: Array) -> Array:
+        return self._of_items(H, "item_errors", "pairwise_errors")
+
+    def _listed_error(self, H: Array, power: int) -> float:
+        return float(np.sum(self._of_items(H, "listed_errors", power))) if self.n_unknown else 0.0
 
     def squared_error(self, H: Array) -> float:
         """Return sum_{i != j} w_ij (A_ij - h_i . h_j)^2."""
         if self.n_features:
-            H = H.astype(np.float64, copy=False)
-            inner = float(np.einsum("ij,ij->", H, self.matmul(H)))
+            inner = inner_product(H, self.matmul(H.astype(np.float64, copy=False)))
             return max(0.0, self.sum_of_squares - 2.0 * inner + pair_squares(H))
-        *parts, listed = self._sums("item_errors", H.astype(self.dtype), 2, False)
-        if not self.is_sparse:
-            return max(0.0, parts[0] + listed)
-        stored, squares = parts
-        everywhere = pair_squares(H)
-        value, terms = everywhere + stored - squares, everywhere + stored
-        if value < CANCELLED * terms and float(self.n) ** 2 * H.shape[1] <= MAX_PAIRWISE:
-            value = self._sums("item_errors", H, 2, True)[0]
-        return max(0.0, max(0.0, value) + listed)
+        kind: Any = Sparse if self.is_sparse else Dense
+        return max(0.0, kind.squared_error(self, H) + self._listed_error(H, 2))
 
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} w_ij |A_ij - h_i . h_j|."""
-        stored, listed = self._sums("item_errors", H, 1, False)
-        return max(0.0, pair_products(H) + stored + listed)
+        remote: Any = self
+        return max(0.0, Similarity.absolute_error(remote, H) + self._listed_error(H, 1))
 
     def explained(self, H: Array) -> tuple[float, float]:
         """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
-        squares = pair_squares(H)
+        remote: Any = self
+        inner, squares = Similarity.explained(remote, H)
         if self.n_unknown:
-            squares += self._sums("unknown_squares", H)[0]
-        return inner_product(H, self.matmul(H)), squares
+            squares += float(np.sum(self._of_items(H, "listed_squares")))
+        return inner, squares
 
 
 class RemoteProducts:
-    """X^T H of documents, kept up to date by the workers."""
+    """X^T H of documents, in the client a copy of what the workers keep up to date."""
 
-    def __init__(self, Z: Array | None):
-        self.Z = Z
+    def __init__(self, n_features: int | None, r: int):
+        self._state = {"Z": np.empty((n_features, r))} if n_features else {}
 
     def state(self) -> dict[str, Array]:
-        return {} if self.Z is None else {"Z": self.Z}
+        return self._state
 
 
-class RemoteRounds:
-    """Sweeps by a group of workers. H of the last complete sweep is with the client."""
+def sweep(group: WorkerGroup, solver: PairwiseLoss) -> SweepResult:
+    """Make one sweep on the workers; H and the sums over it are also with the client."""
+    H = solver.H
 
-    def __init__(self, group: WorkerGroup, solver: PairwiseLoss):
-        self.group, self.solver, self._sums = group, solver, None
+    def task() -> list[Any]:
+        sums = None
+        if not group.is_current:
+            group.run("set_H", H.shape, pack(H))
+            sums = solver.state()
+        group.is_current = False
+        return group.run("sweep", sums)
 
-    def __call__(self) -> SweepResult:
-        """Make one sweep over H and the sums, in place."""
-        group, solver, H = self.group, self.solver, self.solver.H
-        items = solver.begin_sweep()
-        sums: Any = solver.gram or solver.columns
-
-        def sweep() -> list[Any]:
-            is_new = sums is not self._sums
-            state = None if group.is_current and not is_new else solver.state()
-            if not group.is_current:
-                group.run("set_H", H.shape, pack(H))
-            tidy, group.is_current = group.is_current, False
-            return group.run("sweep", state, tidy and is_new)
-
-        found = group.repeat(sweep)
-        for own, (_, _, rows) in zip(group.layout.ranges, found, strict=True):
-            unpack(rows, H[own])
-        solver.load({**found[0][1], "since_refresh": solver.state()["since_refresh"]})
-        self._sums, group.is_current = sums, True
-        return solver.end_sweep(items, *found[0][0])
+    results = group.repeat(task)
+    for own, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
+        unpack(rows, H[own])
+    result: SweepResult
+    result, sums, _ = results[0]
+    solver.load(sums)
+    group.is_current = True
+    return result
 
 
-def check_options(how: "Fit", r: Any, weights: Any, zero_weight: Any, name: str = "r") -> int:
+def check_options(options: "Fit", r: Any, weights: Any, zero_weight: Any, name: str = "r") -> int:
     """Return the number of clusters; refuse options that are not available on a cluster."""
-    loss_class(how.loss, how.diagonal, how.l1_ratio)  # refuses unknown ones
-    named_init = isinstance(how.init, str) and how.init not in ("auto", *INITS)
+    loss, init = options.loss, options.init
+    loss_class(loss, options.diagonal, options.l1_ratio)  # refuses unknown ones
+    named_init = isinstance(init, str) and init not in ("auto", *INITS)
     weighted = weights is not None or zero_weight != 1.0
     inits = ", ".join(map(repr, INITS))
     for is_given, option, remedy in (
-        (how.loss not in ("l2", "l1"), f"loss={how.loss!r}", 'use "l2" or "l1"'),
-        (how.diagonal != "ignore", "fitting the diagonal", "use ODSymNMF"),
-        (named_init, f"init={how.init!r}", f"use {inits}, an array (n x r), labels or sets"),
-        (how.sparse_membership is True, "sparse_membership=True", "leave it out"),
+        (loss not in ("l2", "l1"), f"loss={loss!r}", 'use "l2" or "l1"'),
+        (options.diagonal != "ignore", "fitting the diagonal", "use ODSymNMF"),
+        (named_init, f"init={init!r}", f"use {inits}, an array (n x r), labels or sets"),
+        (options.sparse_membership is True, "sparse_membership=True", "leave it out"),
         (weighted, "weighting pairs", "leave weights and zero_weight out (NaN: unknown pair)"),
-        (bool(how.restarts), f"restarts={how.restarts}", "leave it out"),
+        (bool(options.restarts), f"restarts={options.restarts}", "leave it out"),
         (isinstance(r, str), f"{name}={r!r}", "choose a number on a sample of the items"),
     ):
         if is_given:
@@ -273,37 +252,39 @@ def check_options(how: "Fit", r: Any, weights: Any, zero_weight: Any, name: str 
 
 
 def fit_array(
-    client: Any, X: Any, r: Any, how: "Fit", weights: Any, zero_weight: Any
+    client: Any, X: Any, r: Any, options: "Fit", weights: Any, zero_weight: Any
 ) -> Factorization:
     """Fit a Dask array, or row blocks, on the workers of a client."""
-    r = check_options(how, r, weights, zero_weight)
-    with RemoteSimilarity(client, X, r, how.loss) as A:
-        return fit(A, r, how)
+    r = check_options(options, r, weights, zero_weight)
+    with RemoteSimilarity(client, X, r, options.loss) as A:
+        return fit(A, r, options)
 
 
-def fit(A: RemoteSimilarity, r: int, how: "Fit") -> Factorization:
+def fit(A: RemoteSimilarity, r: int, options: "Fit") -> Factorization:
     """Find H, as `odsymnmf.factorize` does with ``n_jobs``."""
-    init = "spectral" if isinstance(how.init, str) and how.init == "auto" else how.init
+    init = options.init
+    if isinstance(init, str) and init == "auto":
+        init = "spectral"
     with limit_blas_threads():
         remote: Any = A
         magnitude = Magnitude.of(remote)
         remote = magnitude.similarity(remote)
-        upper = float(magnitude.down(bound(how.upper)))
-        limit = within_reason(remote, upper, how.diagonal, A.n_unknown > 0)
-        loss = make_solver(how.loss, remote, limit)
-        allowed = ROUNDING * loss.objective_at_zero()
-        A.group.setup("set_loss", loss.name, limit, allowed)
+        upper = float(magnitude.down(bound(options.upper)))
+        limit = within_reason(remote, upper, options.diagonal, A.n_unknown > 0)
+        loss = make_solver(options.loss, remote, limit)
+        tolerance = ROUNDING * loss.objective_at_zero()
+        A.group.setup("set_loss", loss.name, limit, tolerance)
         first = named_or_array(init, remote, r, magnitude.down)
-        checkpoint = how.make_checkpoint(A.hash, r, first, restarts=0, rounds=True)
+        checkpoint = options.make_checkpoint(A.hash, r, first, restarts=0, rounds=True)
         saved = checkpoint and checkpoint.saved
-        rng = as_random(how.random_state)
+        rng = as_random(options.random_state)
         loss.H = saved[1]["H"] if saved else initialize(loss, r, first, rng)
         run = Run(
             loss,
-            RemoteRounds(A.group, loss),
-            max_iter=how.max_iter,
-            tol=how.tol,
-            callback=magnitude.callback(loss, how.callback),
+            partial(sweep, A.group, loss),
+            max_iter=options.max_iter,
+            tol=options.tol,
+            callback=magnitude.callback(loss, options.callback),
             checkpoint=checkpoint,
         )
         run.complete()

@@ -16,7 +16,6 @@ from odsymnmf.io.symmetrize import (
 )
 from odsymnmf.io.text import edge_columns, frame_edges
 from odsymnmf.similarity import cosine
-from odsymnmf.similarity.base import row_squares
 from odsymnmf.similarity.validation import CleanRows, clean_rows, refuse_infinite
 from odsymnmf.utils import Array, asymmetry
 
@@ -123,20 +122,19 @@ def facts_of(block: CleanRows) -> BlockFacts:
     return BlockFacts(counts, M.dtype, is_sparse, 0 if unknown is None else unknown.nnz)
 
 
-def cut_rows(blocks: list[CleanRows], starts: list[int], rows: slice, dtype: Any) -> CleanRows:
-    """Return the rows of some items, from the blocks that contain them."""
-    matrices, diagonals, unknown = [], [], []
+def cut_rows(
+    blocks: list[CleanRows], starts: list[int], rows: slice, dtype: Any
+) -> tuple[Any, Any]:
+    """Return the rows of some items and their unknown pairs, from the blocks that contain them."""
+    matrices, unknown = [], []
     for block, start in zip(blocks, starts, strict=True):
-        some = slice(max(0, rows.start - start), rows.stop - start)
-        matrices.append(block.matrix[some])
-        diagonals.append(block.diagonal[some])
-        shape = matrices[-1].shape
-        unknown.append(sparse.csr_array(shape) if block.unknown is None else block.unknown[some])
-    if sparse.issparse(matrices[0]):
-        matrix = sparse.vstack(matrices, format="csr").astype(dtype, copy=False)
-    else:
-        matrix = np.concatenate(matrices).astype(dtype, copy=False)
-    return CleanRows(matrix, np.concatenate(diagonals), sparse.vstack(unknown, format="csr"))
+        own = slice(max(0, rows.start - start), rows.stop - start)
+        matrices.append(block.matrix[own])
+        empty = sparse.csr_array(matrices[-1].shape)
+        unknown.append(empty if block.unknown is None else block.unknown[own])
+    is_sparse = sparse.issparse(matrices[0])
+    matrix = sparse.vstack(matrices, format="csr") if is_sparse else np.concatenate(matrices)
+    return matrix.astype(dtype, copy=False), sparse.vstack(unknown, format="csr")
 
 
 def _side_by_side(pieces: list[Any]) -> Any:
@@ -153,7 +151,7 @@ def _clean_block(block: Any, start: int) -> CleanRows:
 
 def _document_rows(block: Any) -> CleanRows:
     X = cosine(block).X
-    return CleanRows(X, row_squares(X), None)
+    return CleanRows(X, np.empty(0), None)
 
 
 # --- edges ---------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ CHECK_EVERY = 5.0
 # Rows of a dense product, as in Dense.matmul.
 N_ROWS = 512
 
-
 Packed = tuple[Array, Array]
 
 
@@ -46,8 +45,21 @@ class Layout(NamedTuple):
     ranges: list[slice]
 
 
+class Statistics(NamedTuple):
+    """Statistics of some rows of A or X: least, least positive and largest entry, and others."""
+
+    low: float
+    positive: float
+    high: float
+    n_nonzero: int
+    row_squares: Array
+
+
 class FitWorker:
-    """A Dask actor. `run` calls a method in a thread, so that messages arrive meanwhile."""
+    """A Dask actor. `run` calls a method in a thread, so that messages arrive meanwhile.
+
+    A thread of its own: in those of Dask, two fits on the same workers could wait for each other.
+    """
 
     def __init__(
         self,
@@ -64,9 +76,8 @@ class FitWorker:
                 "same version on both."
             )
         self.layout, self.rank, self.size = layout, rank, len(layout.ranges)
-        self.own = layout.ranges[rank]
+        self.own, self.n_threads = layout.ranges[rank], n_threads
         self.items = np.arange(self.own.start, self.own.stop)
-        self.n_threads = n_threads
         self.A: Any = None
         self.H: Any = None
         self.solver: Any = None
@@ -99,8 +110,8 @@ class FitWorker:
 
     async def close(self) -> None:
         """Release the memory."""
-        self._peers, self.A, self._rows = [], None, None
-        self.solver = self.rounds = self.H = None
+        self.A = self._rows = self.solver = self.rounds = self.H = None
+        self._peers = []
 
     async def run(self, call: int, method: str, *args: Any) -> Any:
         """Return ``method(*args)``; all workers run it, and number their calls alike."""
@@ -124,13 +135,10 @@ class FitWorker:
         with self._arrived:
             received = self._received[key]
             received[self.rank] = parcels[self.rank]
-        while True:
-            with self._arrived:
-                if self._arrived.wait_for(lambda: self._is_over(received), CHECK_EVERY):
-                    break
-            for message in sent:
-                if message.done():
-                    message.result()  # raises if it failed
+            while not self._arrived.wait_for(lambda: self._is_over(received), CHECK_EVERY):
+                for message in sent:
+                    if message.done():
+                        message.result()  # raises if it failed
         if self._stopped >= self._call:
             raise WorkerLostError
         del self._received[key]
@@ -147,72 +155,73 @@ class FitWorker:
 
     def load(self) -> None:
         """Make a similarity of the own rows; rows of other workers are empty."""
-        n, rows = self.layout.n, self._rows
-        self._rows = None
-        matrix = _all_rows(rows.matrix, self.own, n)
+        (rows, unknown), self._rows = self._rows, None
+        n, weights = self.layout.n, EQUAL
         if self.layout.m:
-            self.A = DocumentRows(matrix, rows.matrix, self)
+            self.A = DocumentRows(rows, self)
             return
-        weights = EQUAL
         if self.layout.has_unknown:
-            excess = _all_rows(rows.unknown, self.own, n)
-            values = np.zeros(excess.nnz)
-            excess.data = values - 1.0
-            weights = PairWeights(1.0, excess, values)
-        diagonal = np.zeros(n)
-        diagonal[self.own] = rows.diagonal
-        self.A = (
-            Sparse(matrix, diagonal, weights) if self.layout.is_sparse else Dense(matrix, weights)
-        )
+            excess = _all_rows(unknown, self.own, n)
+            excess.data = np.full(excess.nnz, -1.0)
+            weights = PairWeights(1.0, excess, np.zeros(excess.nnz))
+        matrix = _all_rows(rows, self.own, n)
+        if self.layout.is_sparse:
+            self.A = Sparse(matrix, np.zeros(n), weights)
+        else:
+            self.A = Dense(matrix, weights)
+
+    @property
+    def _own_rows(self) -> Any:
+        return (self.A.X if self.layout.m else self.A.A)[self.own]
 
     def check_symmetric(self) -> None:
         """Refuse A unless A_ij = A_ji, up to rounding; and likewise for unknown pairs."""
         if self.layout.has_unknown:
-            gap, where, _ = self._largest_gap(self.A.weights.excess)
+            gap, where, _ = self._largest_gap(self.A.weights.excess[self.own])
             if gap > 0:
                 validation.refuse_one_sided(*where)
-        gap, where, values = self._largest_gap(self.A.A)
-        low, high, _ = self.statistics()
-        peak = max(self.all_gather(max(-low, high)))
+        gap, where, values = self._largest_gap(self._own_rows)
+        statistics = self.statistics()
+        peak = max(self.all_gather(max(-statistics.low, statistics.high)))
         validation.refuse_asymmetry(gap, where, values, peak, self.layout.dtype)
 
-    def _largest_gap(self, M: Any) -> tuple[float, tuple[int, int], tuple[float, float]]:
-        """Return the largest |M_ij - M_ji| with (i, j) and both values.
-
-        In step s, the columns of worker rank + s are sent to it and those of rank - s are received.
-        """
-        rows, worst = M[self.own], (0.0, (0, 0), (0.0, 0.0))
-        for step in range(self.size):
-            to = (self.rank + step) % self.size
-            source = (self.rank - step) % self.size
-            parcels: list[Any] = [None] * self.size
-            parcels[to] = rows[:, self.layout.ranges[to]]
-            there = self.exchange(parcels)[source].T
-            columns = self.layout.ranges[source]
-            here = rows[:, columns]
-            gap, i, j = validation.largest_difference(here, there)
-            where, values = (self.own.start + i, columns.start + j), (here[i, j], there[i, j])
-            worst = max(worst, (gap, where, values), key=lambda found: found[0])
-        return max(self.all_gather(worst), key=lambda found: found[0])
+    def _largest_gap(self, rows: Any) -> tuple[float, tuple[int, int], tuple[float, float]]:
+        """Return the largest |A_ij - A_ji| with (i, j) and both values, given the own rows."""
+        ranges = self.layout.ranges
+        parcels, gaps = [rows[:, columns] for columns in ranges], []
+        for columns, own, other in zip(ranges, parcels, self.exchange(parcels), strict=True):
+            gap, i, j = validation.largest_difference(own, other.T)
+            pair = self.own.start + i, columns.start + j
+            gaps.append((gap, pair, (own[i, j], other[j, i])))
+        return max(self.all_gather(max(gaps, key=_first)), key=_first)
 
     def scale(self, s: Array) -> None:
         """Replace A_ij by s_i A_ij s_j."""
         if self.layout.m or self.layout.is_sparse:
             self.A = self.A.scale(s)
         else:
-            s = s.astype(self.layout.dtype)
-            self.A.A.rows *= s[self.own, None] * s
+            s, rows = s.astype(self.layout.dtype), self._own_rows
+            rows *= s[self.own, None]
+            rows *= s
 
-    def summary(self) -> tuple[Any, ...]:
-        """Return degrees of the own items, sign, density, whether binary, and the largest entry."""
-        found = self.A.summary()
-        return (found.degrees[self.own], *found[1:], self.A.max_value)
+    def statistics(self) -> Statistics:
+        """Return statistics of the own rows of A or X."""
+        rows = self._own_rows
+        values = rows.data if sparse.issparse(rows) else rows
+        return Statistics(
+            float(values.min(initial=0.0)),
+            float(values.min(initial=np.inf, where=values > 0)),
+            float(values.max(initial=0.0)),
+            int(np.count_nonzero(values)),
+            row_squares(rows),
+        )
 
-    def statistics(self) -> tuple[float, float, Array]:
-        """Return the smallest and largest entry of the own rows of A or X, and their squares."""
-        M = (self.A.X if self.layout.m else self.A.A)[self.own]
-        values = M.data if sparse.issparse(M) else M
-        return float(values.min(initial=0.0)), float(values.max(initial=0.0)), row_squares(M)
+    def absolute_degrees(self) -> Array:
+        """Return the sums of |A_ij| over the own rows."""
+        if self.layout.is_sparse:
+            return np.asarray(self.A.summary().degrees[self.own])
+        parts = (self._own_rows[b] for b in blocks(len(self.items), N_ROWS))
+        return np.concatenate([np.abs(part).sum(axis=1, dtype=np.float64) for part in parts])
 
     def gram_squares(self) -> float:
         """Return the own part of |X^T X|^2."""
@@ -224,16 +233,17 @@ class FitWorker:
             return self.A.matmul(V)
         if self.layout.is_sparse:
             return self.A.matmul(V, weighted=True)[self.own]
-        found = np.empty((len(self.items), *V.shape[1:]), np.result_type(self.A.dtype, V))
-        for b in blocks(self.layout.n, N_ROWS):
-            first, last = max(b.start, self.own.start), min(b.stop, self.own.stop)
-            if first < last:
-                some = slice(first - b.start, last - b.start)
-                rows = products.block_product(self.A.A, V, b, products.square(self.A.A, b), some)
-                found[first - self.own.start : last - self.own.start] = rows
+        parts, start = [], self.own.start
+        for b in blocks(self.layout.n, N_ROWS):  # the same products as in Dense.matmul
+            rows = self._own_rows[max(0, b.start - start) : max(0, b.stop - start)]
+            part = rows[:, b] @ V[b]
+            part += rows[:, : b.start] @ V[: b.start]
+            part += rows[:, b.stop :] @ V[b.stop :]
+            parts.append(part)
+        product = np.concatenate(parts)
         if self.A.weights.excess is not None:
-            found += self.A.weights.excess_values[self.own] @ V
-        return found
+            product += self.A.weights.excess_values[self.own] @ V
+        return product
 
     # --- H ---------------------------------------------------------------------------------------
 
@@ -246,58 +256,46 @@ class FitWorker:
 
     def set_loss(self, name: str, upper: float, tolerance: float) -> None:
         """Set the loss of the sweeps, and the increase of f that counts as rounding."""
-        ranges = self.layout.ranges
-        owners = np.repeat(np.arange(self.size), [own.stop - own.start for own in ranges])
+        sizes = [own.stop - own.start for own in self.layout.ranges]
+        owners = np.repeat(np.arange(self.size), sizes)
         self.solver = make_solver(name, self.A, upper)
         self.solver.tiles = self.layout.tiles
-        if self.H is not None:
-            self.solver.H = self.H
         self.rounds = Rounds(self.solver, self.n_threads, self._share, owners, self.rank)
         self.rounds.tolerance = tolerance
 
     def _share(self, own: list[Any]) -> list[list[Any]]:
         """Send the results of the own pieces to all workers; return those of all, by rank."""
         parcels = self.all_gather([pack_result(result) for result in own])
-        parcels[self.rank] = own
         return [
             own if rank == self.rank else [unpack_result(p, self.layout.dtype) for p in parcel]
             for rank, parcel in enumerate(parcels)
         ]
 
-    def item_errors(self, power: int, pairwise: bool) -> list[Array]:
-        """Return arrays with the terms of f_p for the own items."""
-        A, items, H = self.A, self.items, self.H
-        listed = np.zeros(len(items))
-        if A.weights.exceptions is not None:
-            listed = listed_errors(A, items, H, power)
-        if power == 1:
-            return [A.stored_errors(items, H), listed]
-        if pairwise or not self.layout.is_sparse:
-            return [A.pairwise_errors(items, H), listed]
-        return [*A.stored_squares(items, H), listed]
+    def item_errors(self, method: str) -> Any:
+        """Return the errors of the own items by a method of the similarity."""
+        return getattr(self.A, method)(self.items, self.H)
 
-    def unknown_squares(self) -> list[Array]:
-        """Return sum_j (h_i . h_j)^2 over the unknown pairs of each own item."""
-        if self.A.weights.excess is None:
-            return [np.zeros(len(self.items))]
-        return [listed_squares(self.A.weights.excess, self.items, self.H)]
+    def listed_errors(self, power: int) -> Array:
+        """Return minus the errors of the unknown pairs of each own item."""
+        return listed_errors(self.A, self.items, self.H, power)
 
-    def feature_sums(self) -> Array:
-        """Return the rows of X^T H of the own features."""
-        return self.A.feature_sums(self.H.astype(np.float64, copy=False))
+    def listed_squares(self) -> Array:
+        """Return minus the sum of (h_i . h_j)^2 over the unknown pairs of each own item."""
+        return listed_squares(self.A.weights.excess, self.items, self.H)
 
-    def sweep(self, state: dict[str, Array] | None, tidy: bool) -> tuple[Any, ...]:
-        """Make one sweep; return its result, the sums and the own rows of H.
+    def sweep(self, sums: dict[str, Array] | None) -> tuple[Any, ...]:
+        """Make one sweep; return its result, the sums over H and the own rows of H.
 
-        Given ``state``, the sums are set first.
+        With ``sums``, these are set first.
         """
-        if tidy:
-            self.solver.clean_columns(self.H)
-        if state is not None:
-            self.solver.load(state)
-        found = self.rounds.update_rows()
-        sums = self.solver.state() if self.rank == 0 else None
-        return found, sums, pack(self.H[self.own])
+        if sums is not None:
+            self.solver.load(sums)
+        result = self.rounds()
+        return result, self.solver.state() if self.rank == 0 else None, pack(self.H[self.own])
+
+
+def _first(values: tuple[Any, ...]) -> Any:
+    return values[0]
 
 
 def pack_result(result: Any) -> Any:
@@ -336,7 +334,7 @@ def _bits(rows: Array) -> Array:
 
 
 def _all_rows(rows: Any, own: slice, n: int) -> Any:
-    """Return an array of n rows, all zero but the own ones."""
+    """Return a matrix of n rows; those that are not own are empty, or missing if it is dense."""
     if not sparse.issparse(rows):
         return OwnRows(rows, own.start, n)
     indptr = np.zeros(n + 1, rows.indptr.dtype)
@@ -348,7 +346,7 @@ def _all_rows(rows: Any, own: slice, n: int) -> Any:
 
 
 class OwnRows:
-    """Consecutive rows of a full array of n rows, indexed like all of it; other rows are zero."""
+    """Consecutive rows of an array of n rows, indexed by their positions in all of it."""
 
     def __init__(self, rows: Array, first: int, n: int):
         self.rows, self.first, self.shape, self.dtype = rows, first, (n, rows.shape[1]), rows.dtype
@@ -359,16 +357,10 @@ class OwnRows:
     def __getitem__(self, key: Any) -> Array:
         items, *columns = key if isinstance(key, tuple) else (key,)
         if isinstance(items, slice):
-            start, stop, _ = items.indices(len(self))
-            if self.first <= start and stop <= self.first + len(self.rows):
-                return self.rows[(slice(start - self.first, stop - self.first), *columns)]
-            items = np.arange(start, stop)
-        own = (items >= self.first) & (items < self.first + len(self.rows))
-        if own.all():
-            return self.rows[(items - self.first, *columns)]
-        found = np.zeros((len(items), self.shape[1]), self.dtype)
-        found[own] = self.rows[items[own] - self.first]
-        return found[(slice(None), *columns)]
+            items = slice(items.start - self.first, items.stop - self.first)
+        else:
+            items = items - self.first
+        return self.rows[(items, *columns)]
 
 
 class DocumentRows:
@@ -376,116 +368,60 @@ class DocumentRows:
 
     weights = EQUAL
 
-    def __init__(self, X: Any, own_rows: Any, worker: FitWorker):
-        self.X, self.own_rows, self.worker = X, own_rows, worker
-        self.n, self.m, self.dtype = worker.layout.n, worker.layout.m, X.dtype
-        width = products.WORDS if worker.layout.is_sparse else products.FEATURES
-        n_pieces = -(-self.m // width)
-        self.ranks = [p * worker.size // n_pieces for p in range(n_pieces)]
-        ends = np.minimum(np.searchsorted(self.ranks, np.arange(worker.size + 1)) * width, self.m)
-        self.features = [slice(*ends[k : k + 2].tolist()) for k in range(worker.size)]
+    def __init__(self, own_rows: Any, worker: FitWorker):
+        self.own_rows, self.worker = own_rows, worker
+        self.n, self.m, self.dtype = worker.layout.n, worker.layout.m, own_rows.dtype
+        self.is_sparse, self.X = sparse.issparse(own_rows), _all_rows(own_rows, worker.own, self.n)
+        # A task of a round is about some features.
+        width = products.WORDS if self.is_sparse else products.FEATURES
+        n_tasks = -(-self.m // width)
+        self.owners = [task * worker.size // n_tasks for task in range(n_tasks)]
+        ends = np.minimum(np.searchsorted(self.owners, np.arange(worker.size + 1)) * width, self.m)
+        features = [slice(*ends[k : k + 2].tolist()) for k in range(worker.size)]
+        self.own_features = features[worker.rank]
         self.diagonal = np.concatenate(worker.all_gather(row_squares(own_rows)))
-        received = worker.exchange([self._some(own_rows, some) for some in self.features])
-        stack = sparse.vstack if worker.layout.is_sparse else np.concatenate
-        self.columns = stack(received)
-        if worker.layout.is_sparse:
-            self.columns = sparse.csr_array(self.columns)
+        columns = worker.exchange([self._columns(f) for f in features])
+        self.columns = sparse.vstack(columns, "csr") if self.is_sparse else np.concatenate(columns)
 
-    def _some(self, X: Any, features: slice) -> Any:
-        """Return some columns; those of a sparse matrix keep their numbers."""
-        if not sparse.issparse(X):
+    def _columns(self, features: slice) -> Any:
+        """Return columns of the own rows; those of a sparse matrix keep their numbers."""
+        X = self.own_rows
+        if not self.is_sparse:
             return np.ascontiguousarray(X[:, features])
         return keep_entries(X, (X.indices >= features.start) & (X.indices < features.stop))
 
-    @property
-    def own_features(self) -> slice:
-        return self.features[self.worker.rank]
-
     def scale(self, s: Array) -> "DocumentRows":
         """Return the similarities s_i A_ij s_j."""
-        own = self.worker.own
-        rows = scale_rows(self.own_rows, s.astype(self.dtype)[own])
-        return DocumentRows(_all_rows(rows, own, self.n), rows, self.worker)
+        s = s.astype(self.dtype)[self.worker.own]
+        return DocumentRows(scale_rows(self.own_rows, s), self.worker)
 
     def products(self, H: Array) -> Any:
-        """Return X^T H, which follows changes of H; the client sets it."""
-        return (SharedGramProducts if self.worker.layout.is_sparse else SharedDenseGramProducts)(
-            self, H
-        )
+        """Return X^T H, which follows changes of H."""
+        kind = products.GramProducts if self.is_sparse else products.DenseGramProducts
+        Z = self._gather_features(products.feature_sums(self.columns, H))
+        shared = kind(self.X, self.diagonal, Z, self.columns, self.own_features.start)
+        # For dense features, the first task is about the diagonal.
+        shared.task_owners = np.array(self.owners if self.is_sparse else [0, *self.owners])
+        return shared
 
-    def feature_sums(self, H: Array) -> Array:
-        """Return the rows of X^T H of the own features."""
-        if not sparse.issparse(self.columns):
-            own = self.columns
-            return products.feature_sums(own, H) if own.size else np.empty((0, H.shape[1]))
-        return products.feature_sums(self.columns, H)[self.own_features]
+    def _gather_features(self, sums: Array) -> Array:
+        """Return sums of all features, given those of the own ones."""
+        own = sums[self.own_features] if self.is_sparse else sums
+        return np.concatenate(self.worker.all_gather(own))
 
     def matmul(self, V: Array) -> Array:
         """Return the own rows of A V, without the diagonal."""
-        own, sums = self.worker.own, self.columns.T @ V
-        if sparse.issparse(self.columns):
-            sums = sums[self.own_features]
-        total = np.concatenate(self.worker.all_gather(sums))
+        own, total = self.worker.own, self._gather_features(self.columns.T @ V)
         return self.own_rows @ total - (self.diagonal[own] * V[own].T).T
 
     def gram_squares(self) -> float:
         """Return the part of |X^T X|^2 in the rows of the own features."""
-        total, worker = 0.0, self.worker
-        columns = self.columns
-        if sparse.issparse(columns):
-            columns = columns[:, self.own_features]
-        columns = columns.astype(np.float64)
-        for rank in range(worker.size):
-            other = worker.all_gather(columns if rank == worker.rank else None)[rank]
+        columns = self.columns[:, self.own_features] if self.is_sparse else self.columns
+        columns, total = columns.astype(np.float64), 0.0
+        for rank in range(self.worker.size):
+            other = self.worker.all_gather(columns if rank == self.worker.rank else None)[rank]
             for b in blocks(columns.shape[1], 1024):
                 product = columns[:, b].T @ other
-                values = product.data if sparse.issparse(product) else product
-                total += float(np.sum(np.square(values)))
+                squares = row_squares(product.tocsr() if self.is_sparse else product)
+                total += float(np.sum(squares))
         return total
-
-
-class SharedGramProducts(products.GramProducts):
-    """Z = X^T H for all features; a worker computes the changes of its own features."""
-
-    def __init__(self, documents: DocumentRows, H: Array):
-        self.documents, self.X, self.norms = documents, documents.X, documents.diagonal
-        self.Z = np.zeros((documents.m, H.shape[1]))
-        self.entries, self._features = 0, {}
-
-    @property
-    def columns(self) -> Any:
-        """All rows of the own features."""
-        return self.documents.columns
-
-    @property
-    def task_owners(self) -> Array:
-        """The rank of each task of `corrections`."""
-        return np.array(self.documents.ranks)
-
-
-class SharedDenseGramProducts(SharedGramProducts, products.DenseGramProducts):
-    """The same for dense X."""
-
-    @property
-    def columns(self) -> Any:
-        """All rows; only the own features can be read."""
-        documents = self.documents
-        return OwnColumns(documents.columns, documents.own_features.start, documents.m)
-
-    @property
-    def task_owners(self) -> Array:
-        """The rank of each task of `corrections`; the first one is about the diagonal."""
-        return np.array([0, *self.documents.ranks])
-
-
-class OwnColumns:
-    """Consecutive columns of a full array of m columns, indexed like all of it."""
-
-    def __init__(self, columns: Array, first: int, m: int):
-        self.columns, self.first, self.shape = columns, first, (len(columns), m)
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, tuple):
-            return OwnColumns(self.columns[key], self.first, self.shape[1])
-        start, stop = (max(0, end - self.first) for end in (key[1].start, key[1].stop))
-        return self.columns[key[0], start:stop]

@@ -17,7 +17,7 @@ from odsymnmf.similarity.base import (
     row_squares,
     scale_rows,
 )
-from odsymnmf.similarity.products import DenseGramProducts, GramProducts
+from odsymnmf.similarity.products import DenseGramProducts, GramProducts, feature_sums
 from odsymnmf.similarity.weights import EQUAL, PairWeights, entry_rows
 from odsymnmf.utils import Array, blocks
 
@@ -78,7 +78,7 @@ class Gram(Similarity):
 
     def products(self, H: Array) -> GramProducts:
         kind = GramProducts if sparse.issparse(self.X) else DenseGramProducts
-        return kind(self.X, self.diagonal, H)
+        return kind(self.X, self.diagonal, feature_sums(self.X, H))
 
     def rows(self, items: Array) -> Any:
         if self._formed is not None:

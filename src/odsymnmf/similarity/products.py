@@ -29,6 +29,9 @@ WORK = 2**26
 class CsrProducts:
     """For a sparse A: g is gathered from the rows of H of the neighbors; nothing to update."""
 
+    # On a cluster: the rank of the worker for each of the tasks of `corrections`.
+    task_owners: Array | None = None
+
     def __init__(self, A: Any):
         self.A = A
         # Mean number of entries in a row.
@@ -95,19 +98,18 @@ class DenseProducts(CsrProducts):
 
 
 class GramProducts(CsrProducts):
-    """For A = X X^T with a sparse X: Z = X^T H, updated by the kernel with every row."""
+    """For A = X X^T with a sparse X: Z = X^T H, updated by the kernel with every row.
 
-    def __init__(self, X: Any, norms: Array, H: Array):
-        super().__init__(X)
-        self.X, self.norms = X, norms
-        self.Z: Array = feature_sums(X, H)
+    On a cluster, ``columns`` are the features, of all items, whose sums are updated here; if they
+    are dense, the first is ``first_feature``.
+    """
+
+    def __init__(self, X: Any, norms: Array, Z: Array, columns: Any = None, first_feature: int = 0):
+        self.X, self.norms, self.Z, self.first_feature = X, norms, Z, first_feature
+        self.columns = X if columns is None else columns
+        super().__init__(self.columns)
         # For each round: its features, and for each the positions of the items that have it.
         self._features: dict[tuple[int, int], tuple[Array, Any]] = {}
-
-    @property
-    def columns(self) -> Any:
-        """The columns of X whose sums are updated here."""
-        return self.X
 
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Features
@@ -170,10 +172,10 @@ class DenseGramProducts(GramProducts):
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         X, norms = self.columns[round.items], self.norms[round.items]
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
-        features = blocks(self.X.shape[1], FEATURES)
+        features = blocks(len(self.Z), FEATURES)
         return [
             partial(self._own, norms, steps),
-            *(partial(self._feature_change, f, X[:, f], steps) for f in features),
+            *(partial(self._feature_change, f, X, steps) for f in features),
         ]
 
     def _own(self, norms: Array, steps: Array) -> tuple[float, None]:
@@ -181,6 +183,8 @@ class DenseGramProducts(GramProducts):
         return -float(np.einsum("i,ij,ij->", norms, steps, steps)), None
 
     def _feature_change(self, features: slice, X: Array, steps: Array) -> Any:
+        first = self.first_feature
+        X = X[:, features.start - first : features.stop - first]
         change = X.T.astype(np.float64, copy=False) @ steps
         return float(np.einsum("ij,ij->", change, change)), (features, self.Z[features] + change)
 
@@ -201,7 +205,7 @@ class DenseGramProducts(GramProducts):
 def feature_sums(X: Any, H: Array) -> Array:
     """Return X^T H, item after item; of a dense X, FEATURES columns at a time."""
     H = H.astype(np.float64, copy=False)
-    parts = [X] if sparse.issparse(X) else [X[:, f] for f in blocks(X.shape[1], FEATURES)]
+    parts = [X] if sparse.issparse(X) else [X[:, f] for f in blocks(max(1, X.shape[1]), FEATURES)]
     sums = [sum(Y[b].T @ H[b] for b in blocks(len(H), 2**15)) for Y in parts]
     return np.ascontiguousarray(sums[0]) if len(sums) == 1 else np.concatenate(sums)
 

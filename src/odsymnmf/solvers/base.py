@@ -362,9 +362,7 @@ class PairwiseLoss:
 
     def correction_owners(self, owners: Array, n_tasks: int) -> Array:
         """Return the rank of the process for each task of `pair_corrections`."""
-        task_owners = (
-            None if self.gram is None else getattr(self.gram.products, "task_owners", None)
-        )
+        task_owners = None if self.gram is None else self.gram.products.task_owners
         return np.resize(owners, n_tasks) if task_owners is None else task_owners
 
     def apply_tasks(
