@@ -2,6 +2,7 @@ import io
 import subprocess
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
-from odsymnmf import choose, datasets, factorize, memberships, plots
+from odsymnmf import ODSymNMF, choose, datasets, factorize, memberships, plots
 from odsymnmf.membership_view import as_view
 from odsymnmf.plots import matrix_picture, palette, pie_slices
 from odsymnmf.similarity import cosine, gram
@@ -100,15 +102,16 @@ def test_convergence():
 
 
 def test_restarts_are_marked():
-    ax = plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [2])
+    result = SimpleNamespace(history=[9.0, 7.0, 6.0, 5.0], restart_steps=[2])
+    ax = plots.plot_convergence(result)
     np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[2, 6]])
     assert ax.get_xlabel() == "iterations and restarts"
     assert words(ax.get_legend().get_texts()) == ["accepted column restart"]
     f = factorize(A, 2, loss="l1", init="random", random_state=0)
     ax = plots.plot_convergence(f)
     assert len(ax.lines) == 1 + bool(f.restart_steps.size)
-    with pytest.raises(ValueError, match="restarts must be entries 1 to 3 of history"):
-        plots.plot_convergence([9.0, 7.0, 6.0, 5.0], [4])
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        plots.plot_convergence(ODSymNMF())
 
 
 def test_cluster_numbers_do_not_overlap():

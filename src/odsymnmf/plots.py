@@ -7,6 +7,7 @@ on the page of `odsymnmf.report`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,18 +96,13 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def plot_convergence(
-    history: Any, restarts: Sequence[int] | None = None, *, ax: "Axes | None" = None
-) -> "Axes":
+def plot_convergence(history: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the objective of the initialization, after every iteration and accepted restart.
 
     Parameters
     ----------
     history : ODSymNMF, Factorization or array-like
         A result, or its objectives.
-    restarts : sequence of int, optional
-        Entries of ``history`` to mark, which follow an accepted column restart; by default those
-        of the result.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -123,17 +119,10 @@ def plot_convergence(
     'iterations'
     """
     values, steps = history_of(history) or (history, ())
-    try:
-        values = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"history must be a result or a list of objectives; got {type(history).__name__}."
-        ) from error
+    values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"history must be a list of objectives; got shape {values.shape}.")
-    marked = np.asarray(steps if restarts is None else restarts, dtype=np.intp)
-    if ((marked < 1) | (marked >= len(values))).any():
-        raise ValueError(f"restarts must be entries 1 to {len(values) - 1} of history.")
+    marked = np.asarray(steps, dtype=np.intp)
     ax = _axes(ax)
     marker = "o" if len(values) <= 60 else ""
     ax.plot(np.arange(len(values)), values, color=POSITIVE, marker=marker, markersize=3)
@@ -337,20 +326,17 @@ def _labels(names: Sequence[Any] | None, n: int) -> list[str]:
 
 
 def _cluster_ticks(ax: "Axes", bounds: list[int]) -> None:
-    """Label the clusters in their colors, the largest first as long as labels do not overlap."""
+    """Label the clusters in their colors as long as labels do not overlap."""
     r = len(bounds) - 2
-    room = bounds[-1] / MAX_TICKS
     middles: dict[int, float] = {}
-    for l in sorted(range(r + 1), key=lambda l: bounds[l] - bounds[l + 1]):
-        middle = (bounds[l] + bounds[l + 1]) / 2
-        free = all(abs(middle - other) >= room for other in middles.values())
-        if free and bounds[l] < bounds[l + 1]:
-            middles[l] = middle
-    shown = sorted(middles)
+    for l, (start, end) in enumerate(pairwise(bounds)):
+        previous = next(reversed(middles.values()), -np.inf)
+        if start < end and (start + end) / 2 - previous >= bounds[-1] / MAX_TICKS:
+            middles[l] = (start + end) / 2
     colors = [*palette(r), UNASSIGNED]
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks([middles[l] for l in shown], [str(l) if l < r else "none" for l in shown])
-        for tick, l in zip(axis.get_ticklabels(), shown, strict=True):
+        axis.set_ticks([*middles.values()], [str(l) if l < r else "none" for l in middles])
+        for tick, l in zip(axis.get_ticklabels(), middles, strict=True):
             tick.set(color=colors[l], fontweight="bold")
 
 

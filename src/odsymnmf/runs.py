@@ -180,45 +180,6 @@ def read_record(directory: Path) -> dict[str, Any]:
     return dict(json.loads((directory / RUN).read_text(encoding="utf-8")))
 
 
-def read_history(directory: Path) -> tuple[list[float], list[int]]:
-    """Return the objective after every step, and which of the steps were restarts."""
-    record = read_record(directory)
-    with valid(directory / RUN):
-        fit = record["fit"]
-        history, restarts = [float(x) for x in fit["history"]], [int(k) for k in fit["restarts"]]
-        if not history or not all(0 < k < len(history) for k in restarts):
-            raise ValueError("its history is incomplete")
-        return history, restarts
-
-
-def read_membership(directory: Path) -> tuple[list[str], Any]:
-    """Return the names of the items, and H as an ndarray or csr_array."""
-    read_record(directory)
-    path = directory / "labels.csv"
-    with valid(path):
-        names = [row[0] for row in _rows(path)]
-    path = directory / "membership.npz"
-    if path.exists():
-        parts = read_npz(path)
-        with valid(path):
-            H = parts["H"] if "H" in parts else _csr(parts)
-    else:
-        path = directory / "membership.csv"
-        with valid(path):
-            H = np.array([row[1:] for row in _rows(path)], dtype=float)
-    with valid(path):
-        if H.ndim != 2 or H.shape[0] != len(names):
-            raise ValueError(f"its shape is {H.shape}, but labels.csv has {len(names)} items")
-    return names, H
-
-
-def _csr(parts: dict[str, Any]) -> Any:
-    csr = parts["data"], parts["indices"], parts["indptr"]
-    H = sparse.csr_array(csr, shape=tuple(parts["shape"].tolist()))
-    H.check_format(full_check=True)  # compiled code relies on the indices
-    return H
-
-
 def read_picture(directory: Path) -> MatrixPicture:
     """Return the picture of the sorted similarities."""
     record, path = read_record(directory), directory / "matrix.npz"
@@ -235,8 +196,3 @@ def read_picture(directory: Path) -> MatrixPicture:
         if picture.values.ndim != 2 or picture.edges.shape != (r + 1,):
             raise ValueError(f"it does not have {r} clusters")
         return picture
-
-
-def _rows(path: Path) -> list[list[str]]:
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.reader(file))[1:]

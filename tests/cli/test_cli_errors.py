@@ -66,7 +66,7 @@ def test_bad_input(tmp_path, content, options, words):
 def test_one_text_is_too_few(tmp_path):
     (tmp_path / "a.txt").write_text("some words")
     result = run("cluster", tmp_path, "--text", "-r", 1, "-q", "-o", tmp_path / "run")
-    refused(result, 1, "a.txt: one text only; if every line is a text, use --lines")
+    refused(result, 1, "one item only: 'a.txt'; give at least two (--lines")
 
 
 def contents(folder):

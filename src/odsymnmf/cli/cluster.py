@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import EXIT_CODE, FIT, READING, SYMMETRIZE, Table, given, options
+from odsymnmf.cli.options import EXIT_CODE, FIT, OUTPUT, READING, Table, given, options, output_name
 from odsymnmf.cli.texts import TEXTS, check_options, read_texts
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ RUN: Table = {
         "Address of a Dask scheduler, whose workers do the work; INPUT is a parquet file of links, "
         "or a folder of some, that they can read.",
     ),
-    "output": (
-        click.Path(path_type=Path),
-        None,
-        "Folder for the results, to be created; by default named after INPUT.",
-        "-o",
-    ),
     "force": (bool, False, "Replace an existing run."),
     "quiet": (bool, False, "Print only errors.", "-q"),
 }
@@ -41,7 +35,7 @@ RUN: Table = {
 
 @click.command(short_help="Cluster the items of a file.", context_settings={"show_default": True})
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT...")
-@options(FIT, READING, SYMMETRIZE, TEXTS, RUN)
+@options(FIT, READING, TEXTS, OUTPUT, RUN)
 @click.pass_context
 def cluster(
     ctx: click.Context,
@@ -68,13 +62,13 @@ def cluster(
     one column      odsymnmf cluster reviews.csv --text-column review
     many clusters   odsymnmf cluster big.edges --many
     """
-    texts, reading = given(parameters, TEXTS), given(parameters, {**READING, **SYMMETRIZE})
+    texts, reading = given(parameters, TEXTS), given(parameters, READING)
     is_text = check_options(texts)
     _check_usage(inputs, parameters, reading, is_text, scheduler)
     parameters = {name: None if value == "none" else value for name, value in parameters.items()}
     parameters["sparse_membership"] = parameters["sparse_membership"] or "auto"
     parameters["affinity"] = parameters["affinity"] or ("cosine" if is_text else "precomputed")
-    folder = output or Path(_default_name(inputs[0]))
+    folder = output or output_name(inputs[0], "clusters")
 
     from odsymnmf import io, runs
     from odsymnmf.cli import summary
@@ -84,20 +78,18 @@ def cluster(
             click.echo(line, err=True)
 
     runs.check_directory(folder, force=force)  # before the fit
-    start, idf = time.perf_counter(), None
+    start = time.perf_counter()
     more: dict[str, Any] = {"input": {"options": reading}}
-    if is_text:
-        data, more["words"], idf = read_texts(inputs, texts)
-    elif scheduler is not None:
+    idf = pairs = None
+    if scheduler is not None:
         from odsymnmf.cli.scheduler import connected, read_edges
 
         ctx.with_resource(connected(scheduler))
         data = read_edges(inputs[0], **reading)
+    elif is_text:
+        data, more["words"], idf = read_texts(inputs, texts)
     else:
         data = io.read(inputs[0], features=parameters["affinity"] != "precomputed", **reading)
-    if len(data.names) < 2:
-        raise io.InputError(f"{inputs[0]}: one item only; give at least two, to compare")
-    pairs = None
     if weights is not None:
         pairs = io.read_weights(weights, data.names)
         more["input"]["weights"] = f"{weights}, {pairs.nnz // 2:,} pairs"
@@ -108,25 +100,20 @@ def cluster(
     import odsymnmf.estimators  # noqa: F401  (not timed as part of the fit)
 
     start = time.perf_counter()
-    model = _fit(data.matrix, parameters, pairs, verbose=_verbose(quiet))
+    model = _fit(data, parameters, pairs, verbose=_verbose(quiet))
     seconds["fit"] = time.perf_counter() - start
     model._terms, model._idf = data.feature_names, idf
     record = summary.record(model, data, inputs, parameters, seconds, **more)
     text = _save(model, data, record, folder, force)
-    interrupted = model.status_ == "interrupted"
-    if interrupted:
-        note(f"interrupted: the result so far ({record['fit']['end']}) is in {folder}")
-    elif parameters["checkpoint"] is not None:
-        for k in range(parameters["n_init"]):
-            Path(parameters["checkpoint"] + (f".{k}" if k else "")).unlink(missing_ok=True)
-    if "hint" in model.settings_:
-        note(f"hint: {model.settings_['hint']}")
-    if not (interrupted or model.converged_ or parameters["max_iter"] == 0):
-        note("the result is usable; to reach convergence, increase --max-iter or --tol")
+    for line in summary.advice(model, record, folder):
+        note(line)
     if not quiet:
         click.echo(text)
-    if interrupted:
+    if record["fit"]["interrupted"]:
         ctx.exit(ctx.meta[EXIT_CODE])
+    if parameters["checkpoint"] is not None:
+        for k in range(parameters["n_init"]):
+            Path(parameters["checkpoint"] + (f".{k}" if k else "")).unlink(missing_ok=True)
 
 
 def _check_usage(
@@ -153,17 +140,21 @@ def _check_usage(
         raise click.UsageError("--scheduler reads parquet; leave --format and --header out")
 
 
-def _fit(X: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -> "ODSymNMF":
+def _fit(data: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -> "ODSymNMF":
     """Return a fitted model; KeyboardInterrupt if it was interrupted before the first sweep."""
     from sklearn.exceptions import ConvergenceWarning
 
     from odsymnmf import ODSymNMF
     from odsymnmf.fit import InterruptedWarning
 
+    if len(data.names) < 2:
+        raise ValueError(
+            f"one item only: {data.names[0]!r}; give at least two (--lines: every line is a text)"
+        )
     model = ODSymNMF(**parameters, verbose=verbose)
     with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
-        model.fit(X, weights=weights)
+        model.fit(data.matrix, weights=weights)
     for message in messages:
         # The summary reports these two.
         if not issubclass(message.category, ConvergenceWarning | InterruptedWarning):
@@ -214,9 +205,3 @@ def _save(model: "ODSymNMF", data: Any, record: dict[str, Any], folder: Path, fo
             )
     table = summary.cluster_table(view, report.members(view, sets), names, topics)
     return summary.summary(record, facts, model, table, folder)
-
-
-def _default_name(path: str) -> str:
-    """Return graph-clusters for data/graph.tsv.gz, in the current folder."""
-    name = Path(path).resolve().name
-    return (name.strip(".").partition(".")[0] or "odsymnmf") + "-clusters"

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -67,6 +68,8 @@ INITIALIZATIONS = (
     *("random", "zero", "l2", "mixed", "ego"),
 )
 
+COLUMNS = Parsed(lambda text: text.split(","), "SOURCE,TARGET[,WEIGHT]")
+
 # Options with the names of arguments: type, default, help, and further flags.
 Table = Mapping[str, Sequence[Any]]
 
@@ -99,17 +102,9 @@ FIT: Table = {
     ),
     "n_neighbors": (int, 10, "Neighbors of each item, with --affinity nearest_neighbors."),
     "gamma": (float, None, "exp(-gamma |x - y|^2), with --affinity rbf; 1 / features by default."),
-    "init": (
-        click.Choice(INITIALIZATIONS),
-        "auto",
-        "First initialization; ego with --many only.",
-    ),
+    "init": (click.Choice(INITIALIZATIONS), "auto", "First initialization; ego with --many only."),
     "n_init": (int, 1, "Number of initializations; all but the first are random."),
-    "normalize": (
-        click.Choice(["auto", "degree", "none"]),
-        "auto",
-        "Divide similarities by the roots of the degrees of their two items.",
-    ),
+    "normalize": (click.Choice(["auto", "degree", "none"]), "auto", "Divide by roots of degrees."),
     "upper": (Parsed(bound, "FLOAT|auto|none"), "auto", "Upper bound on memberships."),
     "zero_weight": (float, 1.0, "Weight of the pairs that INPUT does not list."),
     "restarts": (int, None, "Rounds of column restarts; by default 10 for l1 and mixed, else 0."),
@@ -117,40 +112,28 @@ FIT: Table = {
     "tol": (float, 1e-4, "Tolerance for stopping."),
     "n_jobs": (int, None, "Number of threads, -1 for all cores; the result is the same."),
     "random_state": (int, 0, "Random seed."),
-    "checkpoint": (
-        click.Path(),
-        None,
-        "File for the state of the fit; after a crash, the same command resumes from it.",
-    ),
+    "checkpoint": (click.Path(), None, "File from which the same command resumes after a crash."),
     "checkpoint_every": (float, 60.0, "Seconds between two checkpoints."),
 }
-
 # Arguments of io.read.
 READING: Table = {
-    "format": (
-        click.Choice(FORMATS),
-        None,
-        "Format of the file; recognized by default.",
-    ),
+    "format": (click.Choice(FORMATS), None, "Format of the file; recognized by default."),
     "header": (bool, None, "Whether the first row of an edge list or a table is a header."),
-    "columns": (
-        Parsed(lambda text: text.split(","), "SOURCE,TARGET[,WEIGHT]"),
-        None,
-        "Columns of an edge list, by name or by number from 1.",
-    ),
-    "weight_column": (
-        str,
-        None,
-        "Column of the weights of an edge list, by name or number; of a graph file, the edge "
-        "attribute.",
-    ),
-}
-SYMMETRIZE: Table = {
+    "columns": (COLUMNS, None, "Columns of an edge list, by name or by number from 1."),
+    "weight_column": (str, None, "Column of the weights; of a graph file, the edge attribute."),
     "symmetrize": (
         click.Choice(["max", "mean", "sum"]),
         None,
         "How to combine the two directions of a pair where they differ.",
-    )
+    ),
+}
+OUTPUT: Table = {
+    "output": (
+        click.Path(path_type=Path),
+        None,
+        "Folder for the results, to be created; by default named after the input.",
+        "-o",
+    ),
 }
 
 
@@ -176,6 +159,12 @@ def given(parameters: dict[str, Any], table: Table) -> dict[str, Any]:
     """Remove the options of a table from the parameters; return those that were given."""
     values = {name: parameters.pop(name) for name in table}
     return {name: value for name, value in values.items() if value is not table[name][1]}
+
+
+def output_name(path: str, ending: str) -> Path:
+    """Return graph-clusters for data/graph.tsv.gz and the ending "clusters"."""
+    name = Path(path).resolve().name.strip(".").partition(".")[0]
+    return Path(f"{name or 'odsymnmf'}-{ending}")
 
 
 def one_line(error: BaseException) -> str:

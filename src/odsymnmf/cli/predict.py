@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from odsymnmf.cli.options import READING, options, plain
+from odsymnmf.cli.options import OUTPUT, READING, options, output_name, plain
 from odsymnmf.cli.texts import FORM, check_options
 
 # Formats that hold links, so that a file of new items has links to the fitted ones.
@@ -15,18 +15,11 @@ GRAPHS = ("edges", "parquet", "adjlist", "graphml", "gexf", "gml", "pajek")
 @click.command(short_help="Find the clusters of new items.")
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="NEW...")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Folder for the results, to be created.",
-)
-@options(READING, FORM)
+@options(READING, FORM, OUTPUT)
 def predict(
     run: Path,
     inputs: tuple[str, ...],
-    output: Path,
+    output: Path | None,
     text_column: str | None,
     lines: bool,
     **reading: Any,
@@ -46,6 +39,7 @@ def predict(
     from odsymnmf.memberships import labels
     from odsymnmf.plots import count
 
+    output = output or output_name(inputs[0], "predicted")
     if runs.is_run(output):
         raise io.InputError(
             f"{output} holds a run, which predict does not replace; choose another name"

@@ -11,8 +11,6 @@ from odsymnmf import io
 from odsymnmf.io.symmetrize import UNWEIGHTED
 from odsymnmf.io.text import column_messages, edge_columns
 
-MISSING = "--scheduler needs Dask; install it with pip install 'odsymnmf[distributed]'"
-
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
@@ -20,7 +18,9 @@ def connected(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
-        raise click.ClickException(MISSING) from None
+        raise click.ClickException(
+            "--scheduler needs Dask; install it with pip install 'odsymnmf[distributed]'"
+        ) from None
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
@@ -46,9 +46,6 @@ def read_edges(
     from odsymnmf.distributed import from_edges
 
     place = Path(path).resolve()
-    files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
-    if not files or not files[0].exists():
-        raise io.InputError(f"{place}: no parquet file; pass one, or a folder of them")
     try:
         import dask.dataframe as dd
 
@@ -59,8 +56,6 @@ def read_edges(
         source, target = (names[k] for k in used.ends)
         weight = None if used.weight is None else names[used.weight]
         A = from_edges(table, source, target, weight, symmetrize=symmetrize)
-    except ImportError:
-        raise click.ClickException(MISSING) from None
     except (IndexError, OSError, ValueError) as error:
         raise io.InputError(f"{place}: {error}") from None
     messages = column_messages(names, used) + ([UNWEIGHTED] if weight is None else [])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import odsymnmf
 from odsymnmf.cli.options import plain
-from odsymnmf.cli.tools import PACKAGES, installed
 
 if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
@@ -31,6 +30,8 @@ def record(
     **more: Any,
 ) -> dict[str, Any]:
     """Return the content of run.json."""
+    from importlib.metadata import version  # slow to import
+
     from odsymnmf import metrics, report
 
     A, search = getattr(model, "similarity_", None), getattr(model, "n_clusters_search_", None)
@@ -70,7 +71,7 @@ def record(
         "versions": {
             "odsymnmf": odsymnmf.__version__,
             "python": platform.python_version(),
-            **{name: installed(name) for name in PACKAGES},
+            **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
         },
     }
 
@@ -116,6 +117,16 @@ def summary(
     if not hasattr(model, "similarity_"):
         page = "no report.html, because the matrix stays on the cluster"
     return "\n".join([*lines, "", f"wrote {folder}", page])
+
+
+def advice(model: "ODSymNMF", record: dict[str, Any], folder: Path) -> list[str]:
+    """Return hints, and what to do if the fit has not converged."""
+    if record["fit"]["interrupted"]:
+        return [f"interrupted: the result so far ({record['fit']['end']}) is in {folder}"]
+    hints = [f"hint: {model.settings_['hint']}"] if "hint" in model.settings_ else []
+    if model.converged_ or model.max_iter == 0:
+        return hints
+    return [*hints, "the result is usable; to reach convergence, increase --max-iter or --tol"]
 
 
 def cluster_table(

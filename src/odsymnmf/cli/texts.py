@@ -70,9 +70,6 @@ def read_texts(
 
     form = {name: value for name, value in options.items() if name in FORM}
     names, texts = io.read_texts(paths, **form)
-    if len(names) < 2:
-        remedy = "if every line is a text, use --lines; else give at least two texts, to compare"
-        raise io.InputError(f"{names[0]}: one text only; {remedy}")
     names = printable_names(names)
     few = FEW_TEXTS if len(texts) < MANY else {}
     words = {**SETTINGS, **few, **options}

@@ -1,6 +1,5 @@
 """`odsymnmf score`, `plot` and `info`."""
 
-import platform
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ UNASSIGNED = "-1"
 KINDS = ("matrix", "convergence", "memberships")
 # Metadata by suffix, without the time: the same run gives the same file.
 METADATA = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-EXTRAS = ("matplotlib", "networkx", "tqdm", "click")
 
 
 @click.command(short_help="Compare labels with a known truth.")
@@ -49,17 +46,13 @@ def score(labels: str, truth: str, covers: bool) -> None:
         [-1 if table[name] == UNASSIGNED else table[name] for name in common]
         for table in (clusters, classes)
     )
-    lines = [f"{name:10}{value:.4f}" for name, value in metrics.scores(*pairs).items()]
-    unknown = sum(classes[name] == UNASSIGNED for name in common)
     unassigned = sum(clusters[n] == UNASSIGNED and classes[n] != UNASSIGNED for n in common)
-    lines.append(f"{'items':10}{len(common) - unknown}")
-    if unassigned:
-        lines.append(
-            f"{unassigned} unassigned (-1): never right for accuracy, one cluster for NMI and ARI"
-        )
-    if unknown:
-        lines.append(f"{unknown} of unknown group (-1 in {truth}): left out")
-    click.echo("\n".join(lines))
+    unknown = sum(classes[name] == UNASSIGNED for name in common)
+    lines: dict[str, Any] = {k: f"{x:.4f}" for k, x in metrics.scores(*pairs).items()}
+    lines["items"] = len(common) - unknown
+    lines["unassigned"] = f"{unassigned} (-1): never right for accuracy, one cluster for NMI, ARI"
+    lines["unknown"] = f"{unknown} (-1 in {truth}): left out"
+    _print(lines)
 
 
 def _score_covers(path: str, truth: str) -> None:
@@ -76,14 +69,14 @@ def _score_covers(path: str, truth: str) -> None:
     clusters = [[index[n] for n in names if n in index] for names in cover]
     clusters = [items for items in clusters if items]
     sets, n = [[index[n] for n in names] for names in true_cover], len(index)
-    values = {
+    lines = {
         "overlapping NMI": f"{metrics.overlapping_nmi(clusters, sets, n):.4f}",
         "best-match F1": f"{metrics.best_match_f1(clusters, sets):.4f}",
         "omega index": f"{metrics.omega_index(clusters, sets, n):.4f}",
         "clusters": f"{len(clusters)}, compared with {len(sets)}",
         "items": f"{n}, {len({*index} - clustered)} of them in no cluster",
     }
-    click.echo("\n".join(f"{name:17}{value}" for name, value in values.items()))
+    _print(lines)
 
 
 def _cover_of(path: str) -> list[list[str]]:
@@ -93,11 +86,20 @@ def _cover_of(path: str) -> list[list[str]]:
     written = Path(path, "clusters.txt")
     if not Path(path).is_dir() or written.exists():
         return read_cover(written if written.exists() else path)
-    from odsymnmf import runs
-    from odsymnmf.memberships import overlapping_sets
+    return _model(Path(path)).overlapping_sets()
 
-    names, H = runs.read_membership(Path(path))
-    return [[names[i] for i in items] for items in overlapping_sets(H)]
+
+def _model(run: Path) -> Any:
+    """Return the model of a run."""
+    from odsymnmf import load, runs
+
+    runs.read_record(run)
+    return load(run / "model.npz")
+
+
+def _print(lines: dict[str, Any]) -> None:
+    for name, value in lines.items():
+        click.echo(f"{name:17}{value}")
 
 
 def _report_missing(number: int, path: str, other: str) -> None:
@@ -140,7 +142,7 @@ def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> 
     if output.exists() and not force:
         raise FileExistsError(f"{output} already exists; use --force to replace it")
     matplotlib.use("Agg")  # there may be no screen
-    figure = (_axes(run, kind) if graph is None else _graph(run, graph)).figure
+    figure = _axes(run, kind, graph).figure
     output.parent.mkdir(parents=True, exist_ok=True)
     with (
         matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
@@ -155,56 +157,34 @@ def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> 
     click.echo(f"wrote {output}")
 
 
-def _axes(run: Path, kind: str) -> Any:
-    from odsymnmf import plots, runs
-
-    if kind == "convergence":
-        return plots.plot_convergence(*runs.read_history(run))
-    if kind == "matrix":
-        return plots.plot_matrix(runs.read_picture(run), None)
-    names, H = runs.read_membership(run)
-    return plots.plot_memberships(H, names)
-
-
-def _graph(run: Path, path: str) -> Any:
-    """Draw a graph with the memberships of a run."""
+def _axes(run: Path, kind: str, graph: str | None) -> Any:
+    """Draw a run, or a graph with the memberships of a run."""
     from odsymnmf import io, plots, runs
+    from odsymnmf.membership_view import as_view
 
-    names, H = runs.read_membership(run)
-    data = io.read(path, symmetrize="max")
-    if {*data.names} != {*names}:
-        raise io.InputError(f"{path} and {run} have different items; give the input of the run")
-    number = {name: i for i, name in enumerate(names)}
-    return plots.plot_graph(data, H[[number[name] for name in data.names]])
+    if kind == "matrix" and graph is None:
+        return plots.plot_matrix(runs.read_picture(run), None)
+    model = _model(run)
+    if graph is None:
+        draw = plots.plot_convergence if kind == "convergence" else plots.plot_memberships
+        return draw(model)
+    data = io.read(graph, symmetrize="max")
+    if {*data.names} != {*model.item_names_}:
+        raise io.InputError(f"{graph} and {run} have different items; give the input of the run")
+    number = {name: i for i, name in enumerate(model.item_names_)}
+    order = [number[name] for name in data.names]
+    view = as_view(model.membership_[order], labels=model.labels_[order])
+    return plots.plot_graph(data, view)
 
 
 @click.command()
 def info() -> None:
     """Show versions, threads, and where compiled code is cached."""
-    import joblib
-    import scipy.linalg  # noqa: F401  (loads its own BLAS)
-    import sklearn.utils._openmp_helpers  # noqa: F401  (loads OpenMP)
-    from threadpoolctl import threadpool_info
+    import numba
+    import sklearn
 
     from odsymnmf.kernels import l2
 
-    lines = {"odsymnmf": odsymnmf.__version__}
-    lines["python"] = f"{platform.python_version()} on {platform.platform()}"
-    lines |= {name: installed(name) or "not installed" for name in (*PACKAGES, *EXTRAS)}
-    lines["processors"] = joblib.cpu_count()
-    for pool in threadpool_info():
-        version = pool.get("version") or ""
-        lines[pool["prefix"]] = f"{pool['num_threads']} threads ({pool['user_api']} {version})"
-    lines["numba cache"] = l2.l2_rows.stats.cache_path
-    for name, value in lines.items():
-        click.echo(f"{name:20}{value}")
-
-
-def installed(name: str) -> str | None:
-    """Return the version of an installed package."""
-    from importlib.metadata import PackageNotFoundError, version  # slow to import
-
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    _print({"odsymnmf": odsymnmf.__version__, "numba": numba.__version__})
+    _print({"numba cache": l2.l2_rows.stats.cache_path})
+    sklearn.show_versions()

@@ -222,7 +222,7 @@ def _matrix_and_graph(
         reason = f"more than {MAX_CLUSTERS} clusters cannot be seen in a picture of the matrix"
         return {**parts, "matrix": f'<p class="note">Not drawn: {reason}.</p>'}
     picture = picture or matrix_picture(A, view)
-    matrix, links = _matrix(picture), pictures.readable_links(A)
+    matrix, links = pictures.matrix(picture), pictures.readable_links(A)
     if isinstance(links, str):
         note = f'<p class="note">The graph is not drawn: {links}.</p>'
         return {**parts, "matrix": matrix + note}
@@ -233,19 +233,6 @@ def _matrix_and_graph(
         "graph": pictures.graph(links, view, names),
         "links": count(len(links[0]), "link") + "; negative similarities are not drawn" * negative,
     }
-
-
-def _matrix(picture: MatrixPicture) -> str:
-    p = len(picture.values)
-    pixels = f"One pixel is the mean over about {(picture.n / p) ** 2:,.0f} pairs of items."
-    if p == picture.n:
-        pixels = "One pixel is one pair of items."
-    label = "The similarities, sorted by cluster"
-    heat_map = pictures.heat_map(picture, plots.shades(picture.values), label, "item")
-    return (
-        f'<p class="note">In each cluster the strongest member comes first. {pixels}</p>'
-        f"{heat_map}{pictures.legend(picture.values)}"
-    )
 
 
 def _convergence(history: Any, restarts: Any) -> str:

@@ -43,51 +43,43 @@ def number(x: float) -> str:
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
 
 
-def heat_map(picture: MatrixPicture, shade: Array, label: str, noun: str = "") -> str:
-    """Return shades from -1 to 1 as SVG, with the clusters marked along the sides."""
-    start, scale = STRIP + GAP, SIDE / picture.n
+def matrix(picture: MatrixPicture) -> str:
+    """Return the sorted similarities with the clusters along the sides, and a color scale."""
+    start, scale, p = STRIP + GAP, SIDE / picture.n, len(picture.values)
     marks = []
     for l, (a, b) in enumerate(pairwise([*picture.edges.tolist(), picture.n])):
         if a == b:
             continue
         unassigned = l == len(picture.edges) - 1
         name = "unassigned" if unassigned else f"cluster {l}"
-        title = f"<title>{name}{': ' + count(b - a, noun) if noun else ''}</title>"
-        x, size = start + a * scale, (b - a) * scale
-        strip = max(size - 1, 0.6)
+        title = f"<title>{name}: {count(b - a, 'item')}</title></rect>"
+        x, size, strip = start + a * scale, (b - a) * scale, max((b - a) * scale - 1, 0.6)
         text = f'<text x="{x + 5:.1f}" y="{x + 16:.1f}">{"none" if unassigned else l}</text>'
         marks.append(
-            f'<g class="{css(-1 if unassigned else l)}">{_rect("strip", x, 0, strip, STRIP, title)}'
-            f"{_rect('strip', 0, x, STRIP, strip, title)}{_rect('block', x, x, size, size, title)}"
-            f"{text if size >= NUMBERED else ''}</g>"
+            f'<g class="{css(-1 if unassigned else l)}">'
+            f'<rect class="strip" x="{x:.2f}" width="{strip:.2f}" height="{STRIP}">{title}'
+            f'<rect class="strip" y="{x:.2f}" width="{STRIP}" height="{strip:.2f}">{title}'
+            f'<rect class="block" x="{x:.2f}" y="{x:.2f}" width="{size:.2f}" height="{size:.2f}">'
+            f"{title}{text if size >= NUMBERED else ''}</g>"
         )
+    pixels = f"One pixel is the mean over about {(picture.n / p) ** 2:,.0f} pairs of items."
+    if p == picture.n:
+        pixels = "One pixel is one pair of items."
+    full = full_color(picture.values)
+    least, most = (float(end(picture.values, initial=0.0)) for end in (np.nanmin, np.nanmax))
+    ramp = f'<span>0</span><span class="ramp"></span><span>{number(full)}'
+    ramp += f"{' or more' * (most > full)}</span>"
+    if has_negative(picture.values):
+        low = f"<span>{number(-full)}{' or less' * (least < -full)}</span>"
+        ramp = f'{low}<span class="ramp down"></span>{ramp}'
     return (
+        f'<p class="note">In each cluster the strongest member comes first. {pixels}</p>'
         f'<svg class="heat" viewBox="0 0 {SIDE + start} {SIDE + start}" role="img" '
-        f'aria-label="{label}"><image href="{png(shade)}" x="{start}" y="{start}" '
+        f'aria-label="The similarities, sorted by cluster">'
+        f'<image href="{png(plots.shades(picture.values))}" x="{start}" y="{start}" '
         f'width="{SIDE}" height="{SIDE}" preserveAspectRatio="none"/>{"".join(marks)}</svg>'
+        f'<p class="scale">{ramp}</p>'
     )
-
-
-def _rect(name: str, x: float, y: float, width: float, height: float, title: str) -> str:
-    return (
-        f'<rect class="{name}" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" '
-        f'height="{height:.2f}">{title}</rect>'
-    )
-
-
-def legend(values: Array) -> str:
-    """Return the color scale of a heat map."""
-    full = full_color(values)
-    least, most = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
-    low = number(-full) + (" or less" if least < -full else "") if has_negative(values) else ""
-    return ramp(number(full) + (" or more" if most > full else ""), low)
-
-
-def ramp(high: str, low: str = "") -> str:
-    """Return the colors from 0 to a value, and to a negative one."""
-    negative = f'<span>{low}</span><span class="ramp down"></span>' if low else ""
-    positive = f'<span>0</span><span class="ramp"></span><span>{high}</span>'
-    return f'<p class="scale">{negative}{positive}</p>'
 
 
 def has_negative(values: Array) -> bool:

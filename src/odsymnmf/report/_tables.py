@@ -11,8 +11,8 @@ from sklearn.preprocessing import normalize
 
 from odsymnmf.choose.result import HEADERS, NumberOfClusters
 from odsymnmf.membership_view import MembershipView
-from odsymnmf.plots import MAX_CLUSTERS, MAX_COLORS, MIN_SLICE, MatrixPicture, clean, count, shorten
-from odsymnmf.report._pictures import css, heat_map, number, ramp
+from odsymnmf.plots import MAX_CLUSTERS, MAX_COLORS, MIN_SLICE, clean, count, shorten
+from odsymnmf.report._pictures import css, number
 from odsymnmf.utils import Array
 
 Topics = Sequence[Sequence[tuple[str, float]]]
@@ -20,10 +20,9 @@ Topics = Sequence[Sequence[tuple[str, float]]]
 # Names and words per cluster, and their lengths.
 N_MEMBERS, N_WORDS, NAME_LENGTH, WORD_LENGTH = 8, 10, 60, 40
 # Clusters that are listed if there are more than MAX_CLUSTERS.
-N_LISTED = 25
-# Clusters in the table of overlaps; with more, it is a picture.
-TABLE_COLUMNS = 16
-N_PAIRS, N_PAIRS_OF_MANY = 6, 15
+N_LISTED = 50
+# Clusters in the table of overlaps, and pairs that are listed.
+TABLE_COLUMNS, N_PAIRS = 40, 10
 # Pairs of clusters per item, in total, that are counted.
 MAX_COUNTED = 50_000_000
 # Memberships per item in the table of items, however small.
@@ -34,7 +33,7 @@ MAX_ITEMS = 250_000
 
 def chip(l: int) -> str:
     """Return a cluster's number next to its color."""
-    return f'<span class="chip {css(l)}">{l}</span>'
+    return f'<span class="chip {css(l)}">{l if l >= 0 else "unassigned"}</span>'
 
 
 def listed(names: Iterable[str]) -> str:
@@ -52,67 +51,38 @@ def top_words(topic: Sequence[tuple[str, float]]) -> list[str]:
 def clusters(
     view: MembershipView, sets: Sequence[Sequence[int]], names: list[str], topics: Topics | None
 ) -> str:
-    """Return one row per cluster; of very many clusters, the largest and the strongest."""
-    if view.r <= MAX_CLUSTERS:
-        return _cluster_table(view, sets, names, topics, np.arange(view.r))
-    largest = np.argsort(-view.sizes, kind="stable")[:N_LISTED]
-    explained = np.bincount(view.H.indices, view.explained, view.r)
-    strongest = np.argsort(-explained, kind="stable")[:N_LISTED]
-    return (
-        f"<h3>The {N_LISTED} largest of {view.r:,}</h3>"
-        f"{_cluster_table(view, sets, names, topics, largest)}"
-        f'<h3 class="later">The {N_LISTED} strongest</h3>'
-        '<p class="note">Those that explain most of the similarities: '
-        "the sum of H<sub>il</sub> H<sub>jl</sub> over all pairs i ≠ j.</p>"
-        f"{_cluster_table(view, sets, names, topics, strongest)}"
-    )
-
-
-def _cluster_table(
-    view: MembershipView,
-    sets: Sequence[Sequence[int]],
-    names: list[str],
-    topics: Topics | None,
-    rows: Array,
-) -> str:
-    n_unassigned = int(np.sum(view.labels < 0))
-    largest = max(1, int(view.sizes[rows].max()), n_unassigned)
-    lines = []
-    for l in rows.tolist():
-        size, shared = int(view.sizes[l]), len(sets[l]) - int(view.sizes[l])
-        top = listed(names[i] for i in sets[l][:N_MEMBERS]) or '<span class="muted">none</span>'
-        if len(sets[l]) > N_MEMBERS:
-            top += f' <span class="muted">and {len(sets[l]) - N_MEMBERS:,} more</span>'
-        words = None if topics is None else listed(top_words(topics[l]))
-        lines.append(_row(l, chip(l), size, size / largest, f"{shared:,}", words, top))
-    if n_unassigned:
-        name, top = (
-            '<span class="chip cx">unassigned</span>',
-            '<span class="muted">no membership</span>',
+    """Return one row per cluster, the largest of very many, and one for unassigned items."""
+    shown, title = np.arange(view.r), ""
+    if view.r > MAX_CLUSTERS:
+        shown = np.argsort(-view.sizes, kind="stable")[:N_LISTED]
+        title = f"<h3>The {N_LISTED} largest of {view.r:,}</h3>"
+    sizes = {l: int(view.sizes[l]) for l in shown.tolist()}
+    if n_unassigned := int(np.sum(view.labels < 0)):
+        sizes[-1] = n_unassigned
+    rows = []
+    for l, size in sizes.items():
+        items = sets[l] if l >= 0 else []
+        top = listed(names[i] for i in items[:N_MEMBERS]) or '<span class="muted">none</span>'
+        if len(items) > N_MEMBERS:
+            top += f' <span class="muted">and {len(items) - N_MEMBERS:,} more</span>'
+        shared = f"{len(items) - size:,}" if l >= 0 else ""
+        words = listed(top_words(topics[l])) if topics and l >= 0 else ""
+        words = f'<td class="words-cell">{words}</td>' if topics else ""
+        rows.append(
+            f'<tr><th scope="row"><button type="button" class="pick" data-cluster="{l}">{chip(l)}'
+            f'</button></th><td class="num">{size:,}<span class="unit"> item{"s" * (size != 1)}'
+            f'</span></td><td class="wide"><svg class="bar {css(l)}" viewBox="0 0 100 8" '
+            f'preserveAspectRatio="none" aria-hidden="true">'
+            f'<rect width="{100 * size / max(1, *sizes.values()):.1f}" height="8"/></svg></td>'
+            f'<td class="num set">{shared}</td>{words}<td class="top">{top}</td></tr>'
         )
-        words = None if topics is None else ""
-        lines.append(_row(-1, name, n_unassigned, n_unassigned / largest, "", words, top))
     heading = '<th scope="col">Top words</th>' if topics else ""
     return (
-        '<table class="clusters"><thead><tr><th scope="col">Cluster</th>'
+        f'{title}<table class="clusters"><thead><tr><th scope="col">Cluster</th>'
         '<th scope="col" class="num">Items</th><td class="wide"></td>'
         f'<th scope="col" class="num set">Shared</th>{heading}'
         '<th scope="col">Strongest members</th></tr>'
-        f"</thead><tbody>{''.join(lines)}</tbody></table>"
-    )
-
-
-def _row(
-    l: int, name: str, size: int, fraction: float, shared: str, words: str | None, top: str
-) -> str:
-    topic = "" if words is None else f'<td class="words-cell">{words}</td>'
-    return (
-        f'<tr><th scope="row"><button type="button" class="pick" data-cluster="{l}">{name}'
-        f'</button></th><td class="num">{size:,}<span class="unit"> '
-        f'{"item" if size == 1 else "items"}</span></td><td class="wide">'
-        f'<svg class="bar {css(l)}" viewBox="0 0 100 8" preserveAspectRatio="none" '
-        f'aria-hidden="true"><rect width="{100 * fraction:.1f}" height="8"/></svg></td>'
-        f'<td class="num set">{shared}</td>{topic}<td class="top">{top}</td></tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
     )
 
 
@@ -156,38 +126,38 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
     belongs = sparse.csc_array(
         (ones, np.array([*chain(*sets)], dtype=np.intp), ends), shape=(view.n, r)
     ).tocsr()
-    per_item = np.diff(belongs.indptr).astype(np.float64)
-    if r > MAX_CLUSTERS and float(per_item @ per_item) > MAX_COUNTED:
+    if float(np.sum(np.diff(belongs.indptr).astype(np.float64) ** 2)) > MAX_COUNTED:
         return "<p>Not counted: the items are in too many clusters.</p>"
-    shared = belongs.T @ belongs
+    pairs = sparse.triu(belongs.T @ belongs, 1).tocoo()
     unit = normalize(view.H.astype(np.float64), axis=0).tocsc()
-    if r > MAX_CLUSTERS:
-        note, shown = "The pairs of clusters that share the most members.", ""
-        pairs = sparse.triu(shared, 1).tocoo()
-        order = np.lexsort((pairs.col, pairs.row, -pairs.data))[:N_PAIRS_OF_MANY]
-        a, b = pairs.row[order], pairs.col[order]
-    else:
-        counts, cosine = shared.toarray(), (unit.T @ unit).toarray()
-        note, shown = _overlap_of_all(counts, cosine)
-        a, b = np.nonzero(np.triu((counts > 0) | (cosine >= 0.005), 1))
-        order = np.lexsort((-counts[a, b], -cosine[a, b]))[:N_PAIRS]
-        a, b = a[order], b[order]
-    cosines = np.asarray(unit[:, a].multiply(unit[:, b]).sum(axis=0)).ravel()
-    listing = _largest_overlaps(a.tolist(), b.tolist(), cosines.tolist(), view.H, sets, names)
-    pair = f'<div class="pair">{shown}{listing}</div>' if shown else listing
-    return f'<p class="note">{note}</p>{pair}'
-
-
-def _overlap_of_all(shared: Array, cosine: Array) -> tuple[str, str]:
-    """Return a note, and a table or picture of all pairs of clusters."""
-    r = len(shared)
-    label = "Overlap between clusters: cosine of their memberships"
+    cosines = np.asarray(unit[:, pairs.row].multiply(unit[:, pairs.col]).sum(axis=0)).ravel()
+    order = np.lexsort((pairs.col, pairs.row, -cosines))
+    rows = []
+    for k in order[:N_PAIRS].tolist():
+        l, m = int(pairs.row[k]), int(pairs.col[k])
+        both = np.intersect1d(sets[l], sets[m])
+        weaker = view.H[both][:, [l, m]].toarray().min(axis=1)
+        top = listed(names[i] for i in both[np.argsort(-weaker, kind="stable")][:4])
+        rows.append(
+            f"<li>{chip(l)} {chip(m)} <span>cosine {cosines[k]:.2f}, "
+            f"{count(len(both), 'shared member')}: {top}{' …' * (len(both) > 4)}</span></li>"
+        )
+    listing = f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(rows)}</ul></div>'
+    if not rows:
+        listing = "<p>The clusters do not overlap: no item is in two of them.</p>"
     if r > TABLE_COLUMNS:
-        off = np.where(np.eye(r), 0, cosine).astype(np.float32)
-        picture = heat_map(MatrixPicture(off, np.arange(r + 1), r), off, label)
-        note = "The shade is the cosine of the columns of H, cluster by cluster."
-        return note, f"<div>{picture}{ramp('1')}</div>"
-    rows = ["".join(f'<th scope="col">{chip(l)}</th>' for l in range(r))]
+        return listing
+    shared = (belongs.T @ belongs).toarray()
+    return (
+        '<p class="note">Numbers are shared members; the shade is the cosine of the columns of H.'
+        f'</p><div class="pair">{_overlap_table(shared, (unit.T @ unit).toarray())}{listing}</div>'
+    )
+
+
+def _overlap_table(shared: Array, cosine: Array) -> str:
+    """Return the shared members of all pairs of clusters."""
+    r = len(shared)
+    rows = ["<td></td>" + "".join(f'<th scope="col">{chip(l)}</th>' for l in range(r))]
     for l in range(r):
         cells = [f'<th scope="row">{chip(l)}</th>']
         for m in range(r):
@@ -196,37 +166,12 @@ def _overlap_of_all(shared: Array, cosine: Array) -> tuple[str, str]:
             title = f"clusters {l} and {m}: {count(k, 'shared member')}, cosine {c:.2f}"
             cells.append(f'<td class="{kind}" title="{title}">{k:,}</td>')
         rows.append("".join(cells))
-    note = "Numbers are shared members; the shade is the cosine of the columns of H."
-    return note, (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Overlap between clusters">'
         '<table class="overlap"><caption class="hidden">Shared members of every two clusters'
-        f"</caption><thead><tr><td></td>{rows[0]}</tr></thead><tbody>"
+        f"</caption><thead><tr>{rows[0]}</tr></thead><tbody>"
         f"{''.join(f'<tr>{row}</tr>' for row in rows[1:])}</tbody></table></div>"
     )
-
-
-def _largest_overlaps(
-    first: list[int],
-    second: list[int],
-    cosines: list[float],
-    H: sparse.csr_array,
-    sets: Sequence[Sequence[int]],
-    names: list[str],
-) -> str:
-    """Return the pairs of clusters with their strongest shared members."""
-    rows = []
-    for l, m, cosine in zip(first, second, cosines, strict=True):
-        both = np.intersect1d(sets[l], sets[m]).astype(np.intp)
-        weaker = H[both][:, [l, m]].toarray().min(axis=1)
-        both = both[np.argsort(-weaker, kind="stable")]
-        members = listed(names[i] for i in both[:4]) + " …" * (len(both) > 4)
-        rows.append(
-            f"<li>{chip(l)} {chip(m)} <span>cosine {cosine:.2f}, "
-            f"{count(len(both), 'shared member')}{': ' * (len(both) > 0)}{members}</span></li>"
-        )
-    if not rows:
-        return "<p>The clusters do not overlap: no item is in two of them.</p>"
-    return f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(rows)}</ul></div>'
 
 
 def items(view: MembershipView, names: Sequence[str], topics: Topics | None) -> str:
