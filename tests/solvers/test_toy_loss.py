@@ -7,25 +7,23 @@ import pytest
 
 import odsymnmf as od
 from odsymnmf.solvers import losses
-from odsymnmf.solvers.base import PairwiseLoss
-from odsymnmf.solvers.objective import Scales, objective
-from odsymnmf.solvers.rounds import RowUpdates
+from odsymnmf.solvers.base import GramSums, PairwiseLoss
+from odsymnmf.solvers.objective import Scales, error
 
 
 class Toy(PairwiseLoss):
     """2 f_2 for equal weights."""
 
     name = "toy"
-    restarts, refresh_every, degree = 1, 1, 2
-    relative_tol, needs_rows, auto_normalize, supports_sparse_h = False, True, False, False
+    restarts, refresh_every, degree, relative_tol = 1, 1, 2, False
     explained_name = "squared similarities"
     scales: ClassVar[Scales] = Scales(0.0, 2.0)
     l1_ratio = 0.0
 
     def refresh(self):
-        self._since_refresh = 0
+        self.gram, self._since_refresh = GramSums(self.A, self.H), 0
 
-    def _solve(self, k, H):
+    def _row(self, k, H):
         others = np.arange(self.n) != k
         B, a, x = H[others], self.A.dense_rows(np.array([k]))[0][others], H[k].copy()
         for l, b in enumerate(B.T):
@@ -33,26 +31,24 @@ class Toy(PairwiseLoss):
                 x[l] = np.clip(x[l] + b @ (a - B @ x) / (b @ b), 0.0, self.upper)
         return x
 
-    def _update_rows(self, items, empty):
-        before, start = objective(self.A, self.H, Scales(0.0, 1.0)), self.H.copy()
-        for k in items:
-            self.H[k] = self._solve(k, self.H)
-        after = objective(self.A, self.H, Scales(0.0, 1.0))
-        return np.array([0.0, before - after]), np.abs(self.H - start).max()
-
-    def solve_rows(self, items, place):
-        New, moved = self._new_rows(place)
-        before, decrease, changes = objective(self.A, self.H, Scales(0.0, 1.0)), 0.0, []
+    def _solve(self, items, rows, new, empty=0.0):
+        old, decrease, squares = self.H.copy(), 0.0, 0.0
         for p, k in enumerate(items):
-            H = self.H.copy()
-            New[p] = H[k] = self._solve(k, self.H)
-            decrease += before - objective(self.A, H, Scales(0.0, 1.0))
-            changes.append(np.outer(H[k], H[k]) - np.outer(self.H[k], self.H[k]))
-        moved[:] = (New != self.H[items]).any(axis=1)
-        change = sum(changes)
-        decrease -= np.sum(change**2) - sum(np.sum(E**2) for E in changes)
-        violation = np.abs(New - self.H[items]).max()
-        return RowUpdates(New, moved, np.array([0.0, decrease]), violation, (None, change))
+            H = self.H if new is None else old.copy()
+            before = error(self.A, H, 2)
+            H[k] = self._row(k, H)
+            decrease += before - error(self.A, H, 2)
+            if new is not None:
+                new.rows[p], new.moved[p] = H[k], (H[k] != old[k]).any()
+                E = np.outer(H[k], H[k]) - np.outer(old[k], old[k])
+                new.D[:] += E
+                squares += np.sum(E**2)
+        result, D = (self.H[items], np.zeros(1)) if new is None else (new.rows, new.D)
+        return (
+            (0.0, decrease),
+            np.abs(result - old[items]).max(),
+            (0.0, np.sum(D**2) - squares),
+        )
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

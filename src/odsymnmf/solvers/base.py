@@ -2,11 +2,12 @@
 
 A solver is a loss for a similarity A, with a bound on the entries of H, and H with the sums over H
 that sweeps keep up to date. Runs, rounds, restarts and initializations use the methods of
-`PairwiseLoss`; a new loss implements `refresh`, `_update_rows` and `solve_rows`.
+`PairwiseLoss`; a new loss implements `refresh` and `_solve`.
 """
 
+from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,8 +42,7 @@ class GramSums:
     """D = H^T H, the largest its diagonal has been, and the products with A."""
 
     def __init__(self, A: Similarity, H: Array):
-        self.D = squared(H)
-        self.peak = np.zeros(H.shape[1])
+        self.D, self.peak = squared(H), np.zeros(H.shape[1])
         self.products = A.products(H)
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
@@ -76,8 +76,7 @@ class ColumnSums:
     """W_l = sum_i H_il, the largest it has been, and which items have any entry."""
 
     def __init__(self, H: Array):
-        self.W = H.sum(axis=0, dtype=np.float64)
-        self.peak = np.zeros(H.shape[1])
+        self.W, self.peak = H.sum(axis=0, dtype=np.float64), np.zeros(H.shape[1])
         # H.any(axis=1), in a fifth of the time.
         self.nonzero = H @ np.ones(H.shape[1], dtype=H.dtype) > 0
 
@@ -105,6 +104,20 @@ class ColumnSums:
         return {"W": self.W, "column_peak": self.peak, "nonzero": self.nonzero}
 
 
+class NewRows(NamedTuple):
+    """Arrays for the new rows of a round, for which of them moved, and for the changes of sums."""
+
+    rows: Array
+    moved: Array
+    W: Array
+    D: Array
+
+
+# Decreases of f_1 and f_2 if every row were the only one, the violation, and what pairs of the
+# rows add to f_1 and f_2 if no similarity were stored.
+Solved = tuple[tuple[float, float], float, tuple[float, float]]
+
+
 class PairwiseLoss:
     """What the losses l1 f_1(H) + l2 f_2(H) have in common."""
 
@@ -117,12 +130,10 @@ class PairwiseLoss:
     relative_tol: ClassVar[bool]
     # f is homogeneous in A of this degree; 0 where it is relative to f(0).
     degree: ClassVar[int]
-    # Whether single rows of A are needed, rather than products with A.
-    needs_rows: ClassVar[bool]
     # Whether "auto" means normalized similarities, a bound on H and the spectral initialization.
-    auto_normalize: ClassVar[bool]
-    # Whether there is a solver for sparse H.
-    supports_sparse_h: ClassVar[bool]
+    auto_normalize: ClassVar[bool] = False
+    # Whether a solver for sparse H exists.
+    supports_sparse_h: ClassVar[bool] = False
     # What the fraction explained is a fraction of.
     explained_name: ClassVar[str]
     scales: Scales
@@ -132,10 +143,10 @@ class PairwiseLoss:
 
     def __init__(self, A: Similarity, upper: float = np.inf):
         self.A, self.upper = A, upper
-        self.gram: GramSums | None = None
-        self.columns: ColumnSums | None = None
         self._H: Any = None
-        self._new = np.empty((0, 0))
+        self.gram: Any = None
+        self.columns: Any = None
+        self._buffer = np.empty((0, 0))
         self._since_refresh = 0
 
     @property
@@ -154,10 +165,6 @@ class PairwiseLoss:
     @property
     def r(self) -> int:
         return int(self._H.shape[1])
-
-    def copy_for(self, A: Any) -> "PairwiseLoss":
-        """Return the loss that sweeps lower, for a part of the similarities."""
-        return type(self)(A, self.upper)
 
     # Objective
 
@@ -219,8 +226,13 @@ class PairwiseLoss:
 
         An entry whose column is zero elsewhere does not change f; it becomes ``empty``.
         """
-        items = self.begin_sweep(items)
-        return self.end_sweep(items, *self._update_rows(items, empty))
+        items, decreases, violations = self.begin_sweep(items), np.zeros(2), []
+        for block, rows in self._row_blocks(items):
+            block_decreases, violation, _ = self._solve(block, rows, None, empty)
+            decreases += block_decreases
+            violations.append(violation)
+        decreases *= self.A.weights.uniform
+        return self.end_sweep(items, decreases, self.combine_violations(violations))
 
     def begin_sweep(self, items: Array | None = None) -> Array:
         """Prepare a sweep; before one of all items, refresh the sums if it is time."""
@@ -244,9 +256,18 @@ class PairwiseLoss:
         """Return the violation of a sweep, given those of its parts."""
         return max(violations)
 
-    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
-        """Update the rows in turn; return the decreases of f_1 and f_2, and the violation."""
+    def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
+        """Set rows of H to their optimum in turn, or solve them against H as it is, into ``new``.
+
+        ``rows`` are the rows of A that `_rows` or `_row_blocks` returned.
+        """
         raise NotImplementedError
+
+    def _rows(self, items: Array) -> Any:
+        return self.A.rows(items)
+
+    def _row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
+        return self.A.row_blocks(items)
 
     # Rounds
 
@@ -267,26 +288,25 @@ class PairwiseLoss:
         """Record the largest sums so far."""
         for sums in self._sums:
             sums.begin_round()
+        # Allocated once: new memory for each round would cost a tenth of the sweep.
+        if self._buffer.shape[1:] != (self.r,):
+            rows = -(-self.n // 16) + 16 * self.run_length
+            self._buffer = np.empty((rows, self.r), self._H.dtype)
 
     def solve_rows(self, items: Array, place: slice) -> RowUpdates:
         """Solve the rows against H as it is; ``place`` are their positions in the round."""
-        raise NotImplementedError
-
-    def _new_rows(self, place: slice) -> tuple[Array, Array]:
-        """Return workspace for the new rows of a piece, and for which of them move."""
-        return self._buffer[place], np.empty(place.stop - place.start, dtype=np.bool_)
-
-    @property
-    def _buffer(self) -> Array:
-        # Allocated once: new memory for each round would cost a tenth of the sweep.
-        if self._new.shape[1:] != (self.r,):
-            rows = -(-self.n // 16) + 16 * self.run_length
-            self._new = np.empty((rows, self.r), self._H.dtype)
-        return self._new
+        weights, r = self.A.weights, self.r
+        W = np.zeros(r if self.columns is not None else 0)
+        D = np.zeros((r, r) if self.gram is not None else (0, 0))
+        new = NewRows(self._buffer[place], np.empty(len(items), dtype=np.bool_), W, D)
+        decreases, violation, between = self._solve(items, self._rows(items), new)
+        total = weights.uniform * np.array(decreases) - weights.default * np.array(between)
+        return RowUpdates(new.rows, new.moved, total, violation, (W, D))
 
     def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
         """Join the updates of the pieces, with pairs of items in different pieces counted."""
-        w0, decreases, change, start = self.A.weights.default, np.zeros(2), None, 0
+        w0, decreases, start = self.A.weights.default, np.zeros(2), 0
+        change = [np.zeros_like(array) for array in parts[0].change]
         for part in parts:
             stop = start + len(part.moved)
             rows = self._buffer[start:stop]
@@ -295,27 +315,21 @@ class PairwiseLoss:
                 rows[part.moved] = part.rows
             start = stop
             decreases += part.decreases
-            if change is None:
-                change = [None if c is None else c.copy() for c in part.change]
-                continue
             for power, (total, more) in enumerate(zip(change, part.change, strict=True)):
-                if total is not None:
-                    # No BLAS: its threads would add up long vectors in parts.
-                    decreases[power] -= w0 * 2.0 * float(np.sum(total * more))
-                    total += more
+                # No BLAS: its threads would add up long vectors in parts.
+                decreases[power] -= w0 * 2.0 * float(np.sum(total * more))
+                total += more
         moved = np.concatenate([part.moved for part in parts])
         violation = self.combine_violations([part.violation for part in parts])
         return RowUpdates(self._buffer[:start], moved, decreases, violation, change)
 
     def pair_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
         """Return tasks for what stored pairs and exceptions inside a round add to f_1 and f_2."""
-        powers = [power for power in (1, 2) if self.scales[power - 1] > 0]
-        tasks = [] if self.A.weights.default == 0 else self._stored_corrections(round, updates)
-        if self.A.weights.exceptions is not None:
-            tasks = [
-                *tasks,
-                *(partial(self._exceptions, round, p, updates, powers) for p in round.pieces),
-            ]
+        weights, tasks = self.A.weights, []
+        if weights.default > 0:
+            tasks += self._stored_corrections(round, updates)
+        if weights.excess is not None:
+            tasks += [partial(self._listed, round, piece, updates) for piece in round.pieces]
         return tasks
 
     def _stored_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
@@ -323,24 +337,19 @@ class PairwiseLoss:
 
     def _stored(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
         """Return what stored pairs of a piece add, row by row."""
-        increases, inside = np.zeros(2), kernels.rounds
+        increases, items, inside = np.zeros(2), round.items[piece], kernels.rounds
         if not updates.moved[piece].any():
             return PairCorrection(increases)
-        items = round.items[piece]
+        if self.A.stored is None:
+            rows = self.A.rows_among(items, round.items, np.arange(piece.start, piece.stop))
+        else:
+            rows = kernels.rows.CsrRows(items, *self._pairs_inside)
         args = round.position, self._H, updates.rows, updates.moved
-        rows = self._rows_inside(round, piece)
         if self.scales.l1 > 0:
             increases[0] = inside.listed_correction(items, rows, None, *args, 1)
         if self.scales.l2 > 0:
             increases[1] = -2.0 * inside.stored_products(items, rows, *args)
         return PairCorrection(self.A.weights.default * increases)
-
-    def _rows_inside(self, round: Round, piece: slice) -> Any:
-        """Return the rows of a piece, with at least their pairs i > k inside the round."""
-        items = round.items[piece]
-        if self.A.stored is not None:
-            return kernels.rows.CsrRows(items, *self._pairs_inside)
-        return self.A.rows_among(items, round.items, np.arange(piece.start, piece.stop))
 
     @cached_property
     def _pairs_inside(self) -> Any:
@@ -348,16 +357,14 @@ class PairwiseLoss:
         stored = kernels.sources.Neighbours(A.indptr, A.indices, A.data)
         return pairs_inside(stored, self.run_length)
 
-    def _exceptions(
-        self, round: Round, piece: slice, updates: RowUpdates, powers: list[int]
-    ) -> PairCorrection:
-        listed, items, increases = self.A.weights.exceptions, round.items[piece], np.zeros(2)
+    def _listed(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
+        """Return what exceptions of a piece add."""
+        increases, items, listed = np.zeros(2), round.items[piece], self.A.weights.exceptions
         rows = kernels.rows.CsrRows(items, listed.indptr, listed.indices, listed.a)
-        args = round.position, self._H, updates.rows, updates.moved
-        for power in powers:
-            increases[power - 1] = kernels.rounds.listed_correction(
-                items, rows, listed.v, *args, power
-            )
+        args = listed.v, round.position, self._H, updates.rows, updates.moved
+        for power in np.flatnonzero(self.scales) + 1:
+            correction = kernels.rounds.listed_correction(items, rows, *args, int(power))
+            increases[power - 1] = correction
         return PairCorrection(increases)
 
     def correction_owners(self, owners: Array, n_tasks: int) -> Array:
@@ -374,8 +381,8 @@ class PairwiseLoss:
             for b in blocks(len(round.items), BLOCK_ROWS)
         ]
         if self.gram is not None:
-            found = [c.products for c in corrections if c.products is not None]
-            tasks += self.gram.products.apply_tasks(found)
+            new = [c.products for c in corrections if c.products is not None]
+            tasks += self.gram.products.apply_tasks(new)
         return tasks
 
     def _put_rows(self, items: Array, rows: Array, moved: Array) -> None:
@@ -385,11 +392,9 @@ class PairwiseLoss:
 
     def apply_change(self, updates: RowUpdates) -> None:
         """Add the change of the sums over H, after the new rows."""
-        W, D = updates.change
-        if self.columns is not None:
-            self.columns.add(W, self._H)
-        if self.gram is not None:
-            self.gram.add(D, self._H)
+        for sums, change in zip((self.columns, self.gram), updates.change, strict=True):
+            if sums is not None:
+                sums.add(change, self._H)
 
     # Restarts and initializations
 

@@ -6,6 +6,7 @@ The two numbers are the `scales` of a loss. A new loss is a class here and a lin
 `odsymnmf.solvers.base.PairwiseLoss` has what the losses have in common.
 """
 
+from collections.abc import Iterator
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any
@@ -14,13 +15,8 @@ import numpy as np
 
 from odsymnmf import kernels
 from odsymnmf.similarity import Similarity
-from odsymnmf.solvers.base import ColumnSums, GramSums, PairwiseLoss
-from odsymnmf.solvers.objective import (
-    ColumnGain,
-    Scales,
-    objective,
-    zero_objective,
-)
+from odsymnmf.solvers.base import ColumnSums, GramSums, NewRows, PairwiseLoss, Solved
+from odsymnmf.solvers.objective import ColumnGain, Scales, error, zero_objective
 from odsymnmf.solvers.rounds import (
     PairCorrection,
     Round,
@@ -31,20 +27,25 @@ from odsymnmf.solvers.rounds import (
 )
 from odsymnmf.utils import Array
 
-# The output of `l2_rows` for new items.
-UNUSED = np.empty(0, dtype=np.bool_)
+# Outputs of kernels that a sweep in place does not use.
+UNUSED, NO_GRAM = np.empty(0, dtype=np.bool_), np.empty((0, 0))
 # robust: the power of both losses by which their shares of the mix move towards the larger.
 STEP = 2.0
 # robust: sweeps undone in a row after which the run has converged.
 PATIENCE = 8
 
 
+def _copies(in_place: bool, sums: Array, peak: Array) -> tuple[Array, Array]:
+    """Return sums over H for a kernel, which changes them: those of a round are copies."""
+    return (sums, peak) if in_place else (sums.copy(), peak.copy())
+
+
 class L2(PairwiseLoss):
     """sum_{i != j} w_ij (A_ij - h_i . h_j)^2."""
 
     name = "l2"
-    restarts, refresh_every, degree = 0, 10, 2
-    relative_tol, needs_rows, auto_normalize, supports_sparse_h = True, False, True, True
+    restarts, refresh_every, degree, relative_tol = 0, 10, 2, True
+    auto_normalize = supports_sparse_h = True
     explained_name = "squared similarities"
     scales, l1_ratio = Scales(0.0, 1.0), 0.0
 
@@ -52,22 +53,29 @@ class L2(PairwiseLoss):
         """Recompute D = H^T H and the products with A."""
         self.gram, self._since_refresh = GramSums(self.A, self._H), 0
 
-    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
-        assert self.gram is not None
-        l2, H, r, bounds = kernels.l2, self._H, self.r, kernels.rows.Bounds(self.upper, empty)
-        gram, work = l2.GramState(self.gram.D, self.gram.peak), l2.workspace(r)
-        uneven, decrease, violation = self.A.weights.for_kernel(items, r), 0.0, 0.0
-        for some, source in self.gram.products.blocks(items, H):
-            found = l2.l2_rows(
-                some, source, uneven, self.diagonal, H, H, gram, work, bounds, 1, True, H, UNUSED
+    def _rows(self, items: Array) -> Any:
+        return self.gram.products.source(items, self._H)
+
+    def _row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
+        return self.gram.products.blocks(items, self._H)
+
+    def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
+        l2, H, r, in_place = kernels.l2, self._H, self.r, new is None
+        work, bounds = l2.workspace(r), kernels.rows.Bounds(self.upper, empty)
+        gram = l2.GramState(*_copies(in_place, self.gram.D, self.gram.peak))
+        decrease, violation = l2.l2_rows(
+            items, rows, self.A.weights.for_kernel(items, r), self.diagonal, H, H, gram, work,
+            bounds, 1, in_place, H if new is None else new.rows, UNUSED,
+        )  # fmt: skip
+        between = 0.0
+        if new is not None:
+            between = kernels.rounds.gram_change(
+                items, H, new.rows, new.moved, decrease, new.D, work
             )
-            decrease += found[0]
-            violation += found[1]
-        return np.array([0.0, self.A.weights.uniform * decrease]), violation
+        return (0.0, decrease), violation, (0.0, between)
 
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Return the result of a sweep; the violation is 0 if it is rounding."""
-        assert self.gram is not None
         rows = self._H if len(items) == self.n else self._H[items]
         # The sum of H D, which A H balances, times the machine epsilon.
         total = np.ones(len(rows), dtype=rows.dtype) @ rows @ self.gram.D.sum(axis=1)
@@ -82,28 +90,10 @@ class L2(PairwiseLoss):
     @cached_property
     def tiles(self) -> list[slice]:
         """Ranges of items; those of a round in one range are a piece of work."""
-        assert self.gram is not None
         return tiles(self.n, self.r, self.gram.products.entries)
-
-    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
-        """Solve the rows against H as it is; ``place`` are their positions in the round."""
-        assert self.gram is not None
-        l2, weights, H, r = kernels.l2, self.A.weights, self._H, self.r
-        New, moved = self._new_rows(place)
-        gram, change = l2.GramState(self.gram.D.copy(), self.gram.peak.copy()), np.zeros((r, r))
-        source, work = self.gram.products.source(items, H), l2.workspace(r)
-        bounds = kernels.rows.Bounds(self.upper, 0.0)
-        decrease, violation = l2.l2_rows(
-            items, source, weights.for_kernel(items, r), self.diagonal, H, H, gram, work, bounds, 1,
-            False, New, UNUSED,
-        )  # fmt: skip
-        between = kernels.rounds.gram_change(items, H, New, moved, decrease, change, work)
-        decrease = weights.uniform * decrease - weights.default * between
-        return RowUpdates(New, moved, np.array([0.0, decrease]), violation, (None, change))
 
     def _stored_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
         """Return tasks for -2 A_ij d_i . d_j, summed over the pairs of the round."""
-        assert self.gram is not None
         tasks = self.gram.products.corrections(round, self._H, updates.rows)
         if tasks is None:
             return super()._stored_corrections(round, updates)
@@ -118,8 +108,8 @@ class L1(PairwiseLoss):
     """sum_{i != j} w_ij |A_ij - h_i . h_j|: each entry is a weighted median over the neighbors."""
 
     name = "l1"
-    restarts, refresh_every, degree = 10, 1, 1
-    relative_tol, needs_rows, auto_normalize, supports_sparse_h = False, True, False, True
+    restarts, refresh_every, degree, relative_tol = 10, 1, 1, False
+    supports_sparse_h = True
     explained_name = "absolute similarities"
     scales, l1_ratio = Scales(1.0, 0.0), 1.0
 
@@ -127,120 +117,66 @@ class L1(PairwiseLoss):
         """Recompute the column sums of H."""
         self.columns, self._since_refresh = ColumnSums(self._H), 0
 
-    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
-        assert self.columns is not None
-        l1, H, r, bounds = kernels.l1, self._H, self.r, kernels.rows.Bounds(self.upper, empty)
-        sums, uneven = self.columns, self.A.weights.for_kernel(items, 0)
-        state = l1.ColumnState(sums.W, sums.peak, sums.nonzero)
-        decrease = furthest = 0.0
-        for some, rows in self.A.row_blocks(items):
-            stored = self.A.row_weights(some)
-            work = l1.workspace(rows, stored is not None, r)
-            found = l1.l1_rows(
-                some, rows, stored, uneven, H, H, state, work, bounds, 1, True, H, UNUSED, sums.W
-            )
-            decrease += found[0]
-            furthest = max(furthest, found[1])
-        return np.array([self.A.weights.uniform * decrease, 0.0]), furthest
-
-    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
-        """Solve the rows against H as it is; ``place`` are their positions in the round."""
-        assert self.columns is not None
-        l1, weights, H, r, sums = kernels.l1, self.A.weights, self._H, self.r, self.columns
-        New, moved = self._new_rows(place)
-        rows, stored, change = self.A.rows(items), self.A.row_weights(items), np.zeros(r)
-        state = l1.ColumnState(sums.W.copy(), sums.peak.copy(), sums.nonzero)
-        work = l1.workspace(rows, stored is not None, r)
-        bounds = kernels.rows.Bounds(self.upper, 0.0)
-        uneven = weights.for_kernel(items, 0)
-        decrease, furthest, between = l1.l1_rows(
-            items, rows, stored, uneven, H, H, state, work, bounds, 1, False, New,
-            moved, change,
+    def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
+        l1, H, sums, in_place = kernels.l1, self._H, self.columns, new is None
+        new = new or NewRows(H, UNUSED, sums.W, NO_GRAM)
+        weights = self.A.row_weights(items)
+        decrease, violation, between = l1.l1_rows(
+            items, rows, weights, self.A.weights.for_kernel(items, 0), H, H,
+            l1.ColumnState(*_copies(in_place, sums.W, sums.peak), sums.nonzero),
+            l1.workspace(rows, weights is not None, self.r),
+            kernels.rows.Bounds(self.upper, empty), 1, in_place, new.rows, new.moved, new.W,
         )  # fmt: skip
-        decrease = weights.uniform * decrease - weights.default * between
-        return RowUpdates(New, moved, np.array([decrease, 0.0]), furthest, (change, None))
+        return (decrease, 0.0), violation, (between, 0.0)
 
 
 class Mixed(PairwiseLoss):
     """l1_ratio f_1(H) / f_1(0) + (1 - l1_ratio) f_2(H) / f_2(0)."""
 
     name = "mixed"
-    restarts, refresh_every, degree = 10, 10, 0
-    relative_tol, needs_rows, auto_normalize, supports_sparse_h = False, True, False, False
+    restarts, refresh_every, degree, relative_tol = 10, 10, 0, False
     explained_name = "similarities, absolute and squared"
 
-    def __init__(
-        self,
-        A: Similarity,
-        upper: float = np.inf,
-        l1_ratio: float = 0.5,
-        zero: Scales | None = None,
-    ):
+    def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
         super().__init__(A, upper)
         self.l1_ratio = l1_ratio
-        self.zero = zero or Scales(*(zero_objective(A, power) or 1.0 for power in (1, 2)))
+        self.zero = Scales(*(zero_objective(A, power) or 1.0 for power in (1, 2)))
 
     @property
     def scales(self) -> Scales:  # type: ignore[override]
         """The scales of f_1 and f_2."""
         return Scales(self.l1_ratio / self.zero.l1, (1.0 - self.l1_ratio) / self.zero.l2)
 
-    def copy_for(self, A: Any) -> "Mixed":
-        """Return the mix, relative to the whole problem, for a part of the similarities."""
-        return Mixed(A, self.upper, self.l1_ratio, self.zero)
-
     def refresh(self) -> None:
         """Recompute the sums over H of both losses."""
         self.gram, self.columns = GramSums(self.A, self._H), ColumnSums(self._H)
         self._since_refresh = 0
 
-    def _update_rows(self, items: Array, empty: float) -> tuple[Array, float]:
-        mixed, H, r, bounds = kernels.mixed, self._H, self.r, kernels.rows.Bounds(self.upper, empty)
-        uneven, decreases, furthest = self.A.weights.for_kernel(items, r), np.zeros(2), 0.0
-        state, row = self._kernel_state(copy=False), kernels.l2.workspace(r)
-        for some, rows in self.A.row_blocks(items):
-            stored = self.A.row_weights(some)
-            work = mixed.Workspace(kernels.l1.workspace(rows, stored is not None, r), row)
-            *found, largest, _ = mixed.mixed_rows(
-                some, rows, stored, uneven, H, H, state, work, tuple(self.scales), bounds, 1, True,
-                H, UNUSED, state.l1.W,
-            )  # fmt: skip
-            decreases += found
-            furthest = max(furthest, largest)
-        return self.A.weights.uniform * decreases, furthest
-
-    def _kernel_state(self, copy: bool) -> Any:
-        assert self.gram is not None
-        assert self.columns is not None
-        arrays = [self.columns.W, self.columns.peak, self.gram.D, self.gram.peak]
-        W, peak, D, gram_peak = [array.copy() for array in arrays] if copy else arrays
-        columns = kernels.l1.ColumnState(W, peak, self.columns.nonzero)
-        return kernels.mixed.State(columns, kernels.l2.GramState(D, gram_peak))
-
-    def solve_rows(self, items: Array, place: slice) -> RowUpdates:
-        """Solve the rows against H as it is; ``place`` are their positions in the round."""
-        mixed, weights, H, r = kernels.mixed, self.A.weights, self._H, self.r
-        New, moved = self._new_rows(place)
-        rows, stored = self.A.rows(items), self.A.row_weights(items)
-        change_W, change_D = np.zeros(r), np.zeros((r, r))
-        around = kernels.l1.workspace(rows, stored is not None, r)
-        work = mixed.Workspace(around, kernels.l2.workspace(r))
-        *decreases, furthest, between_1 = mixed.mixed_rows(
-            items, rows, stored, weights.for_kernel(items, r), H, H, self._kernel_state(copy=True),
-            work, tuple(self.scales), kernels.rows.Bounds(self.upper, 0.0), 1, False, New, moved,
-            change_W,
-        )  # fmt: skip
-        between_2 = kernels.rounds.gram_change(
-            items, H, New, moved, decreases[1], change_D, work.l2
+    def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
+        l1, l2, mixed, H, r = kernels.l1, kernels.l2, kernels.mixed, self._H, self.r
+        in_place, sums = new is None, self.columns
+        new = new or NewRows(H, UNUSED, sums.W, NO_GRAM)
+        weights, between = self.A.row_weights(items), 0.0
+        state = mixed.State(
+            l1.ColumnState(*_copies(in_place, sums.W, sums.peak), sums.nonzero),
+            l2.GramState(*_copies(in_place, self.gram.D, self.gram.peak)),
         )
-        between = np.array([between_1, between_2])
-        total = weights.uniform * np.array(decreases) - weights.default * between
-        return RowUpdates(New, moved, total, furthest, (change_W, change_D))
+        work = mixed.Workspace(l1.workspace(rows, weights is not None, r), l2.workspace(r))
+        first, second, violation, between_1 = mixed.mixed_rows(
+            items, rows, weights, self.A.weights.for_kernel(items, r), H, H, state, work,
+            tuple(self.scales), kernels.rows.Bounds(self.upper, empty), 1, in_place, new.rows,
+            new.moved, new.W,
+        )  # fmt: skip
+        if not in_place:
+            between = kernels.rounds.gram_change(
+                items, H, new.rows, new.moved, second, new.D, work.l2
+            )
+        return (first, second), violation, (between_1, between)
 
     def both(self, H: Array) -> tuple[float, float]:
         """Return f_1(H) / f_1(0) and f_2(H) / f_2(0)."""
-        absolute = objective(self.A, H, Scales(1.0 / self.zero.l1, 0.0))
-        return absolute, objective(self.A, H, Scales(0.0, 1.0 / self.zero.l2))
+        first, second = (error(self.A, H, power) for power in (1, 2))
+        return (1.0 / self.zero.l1) * first, (1.0 / self.zero.l2) * second
 
     def loss_terms(self, H: Array | None) -> dict[str, float]:
         """Return ``l1_ratio`` and both losses relative to f(0); without H, these are NaN."""
@@ -262,8 +198,8 @@ class Robust(Mixed):
 
     def __init__(self, A: Similarity, upper: float = np.inf):
         super().__init__(A, upper, 0.5)
-        # Share of l1, both relative losses, sweeps undone in a row.
-        self._course: Array | None = None
+        # l1_ratio, both relative losses, sweeps undone in a row.
+        self._course: Any = None
         self._before: Any = None
 
     def objective(self, H: Array | None = None) -> float:
@@ -283,12 +219,10 @@ class Robust(Mixed):
     def column_changed(self, j: int, items: Array) -> None:
         """Update the sums over H for a new column j, and both losses."""
         super().column_changed(j, items)
-        assert self._course is not None
         self._course[1:3] = self.both(self._H)
 
     def save(self, items: Array) -> Any:
         """Return the sums over H that changes of the items' rows can change, and the mix."""
-        assert self._course is not None
         return super().save(items), self._course.copy()
 
     def restore(self, saved: Any) -> None:
@@ -314,30 +248,27 @@ class Robust(Mixed):
         """Prepare a sweep that may be undone."""
         items = super().begin_sweep(items)
         self._before = self._H[items].copy(), self.save(items)
-        assert self._course is not None
-        self.l1_ratio = float(self._course[0])
         return items
 
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Undo the sweep if the larger loss has increased; move the mix."""
-        assert self._course is not None
         violation = super().end_sweep(items, decreases, violation).violation
         _, absolute, squares, undone = self._course.tolist()
-        first, second = decreases.tolist()
-        new = absolute - first / self.zero.l1, squares - second / self.zero.l2
-        decrease = max(absolute, squares) - max(new)
+        new = absolute - decreases[0] / self.zero.l1, squares - decreases[1] / self.zero.l2
+        decrease, ratio = float(max(absolute, squares) - max(new)), self.l1_ratio
         if decrease > 0.0:
             undone = 0.0
             # Both shares times a power of their loss, so that the larger loss weighs more.
-            shares = np.array([self.l1_ratio, 1.0 - self.l1_ratio]) * np.power(new, STEP)
-            mix = float(shares[0] / shares.sum()) if shares.sum() > 0 else self.l1_ratio
+            shares = np.array([ratio, 1.0 - ratio]) * np.power(new, STEP)
+            if shares.sum() > 0:
+                ratio = float(shares[0] / shares.sum())
         else:
             self._H[items] = self._before[0]
             self.restore(self._before[1])
             new, decrease, undone = (absolute, squares), 0.0, undone + 1.0
             violation = 1.0 if undone < PATIENCE else 0.0
-            mix = 0.5 * (self.l1_ratio + float(absolute > squares))
-        self.l1_ratio = min(max(mix, 1e-3), 1.0 - 1e-3)
+            ratio = 0.5 * (ratio + float(absolute > squares))
+        self.l1_ratio = min(max(ratio, 1e-3), 1.0 - 1e-3)
         self._course, self._before = np.array([self.l1_ratio, *new, undone]), None
         return SweepResult(decrease, violation, decrease)
 
@@ -405,14 +336,13 @@ def loss_class(name: Any, diagonal: str = "ignore", l1_ratio: Any = 0.5) -> Any:
         raise ValueError(f'loss="{name}" cannot fit the diagonal; use diagonal="ignore" or {able}.')
     if not isinstance(l1_ratio, Real) or not 0 <= float(l1_ratio) <= 1:
         raise ValueError(f"l1_ratio must be a number from 0 to 1; got {l1_ratio!r}.")
-    found = LOSSES[name, diagonal]
     ends: dict[float, Any] = {0.0: L2, 1.0: L1}
-    return ends.get(float(l1_ratio), Mixed) if found is Mixed else found
+    return ends.get(float(l1_ratio), Mixed) if name == "mixed" else LOSSES[name, diagonal]
 
 
 def make_solver(
     name: Any, A: Similarity, upper: float, *, diagonal: str = "ignore", l1_ratio: Any = 0.5
 ) -> Any:
     """Return a solver for a loss, one of `names`; H is set later."""
-    found = loss_class(name, diagonal, l1_ratio)
-    return found(A, upper, float(l1_ratio)) if found is Mixed else found(A, upper)
+    loss = loss_class(name, diagonal, l1_ratio)
+    return loss(A, upper, float(l1_ratio)) if loss is Mixed else loss(A, upper)
