@@ -154,19 +154,6 @@ def test_top_features_match_the_formula():
         assert len(words) == (expected[l] > 0).sum()
 
 
-@pytest.mark.parametrize(
-    ("X", "names", "problem"),
-    [
-        ([[1, 2]], None, r"shape \(1, 2\), but H has 2 rows"),
-        ([[1], [2]], ["a", "b"], "2 names were given for the 1 columns"),
-        ([[1], [-2]], None, "negative"),
-    ],
-)
-def test_bad_features(X, names, problem):
-    with pytest.raises(ValueError, match=problem):
-        top_features([[1], [1]], X, names)
-
-
 @given(n=st.integers(1, 12), r=st.integers(1, 6), seed=st.integers(0, 10**6), single=st.booleans())
 def test_sparse_and_dense_memberships_agree(n, r, seed, single):
     H = random_memberships(n, r, seed).astype(np.float32 if single else np.float64)
@@ -177,29 +164,6 @@ def test_sparse_and_dense_memberships_agree(n, r, seed, single):
     for threshold, rule in product((0.0, 0.5), ("strength", "row", "column")):
         sets = overlapping_sets(S, threshold, rule=rule)
         assert sets == overlapping_sets(H, threshold, rule=rule)
-
-
-@pytest.mark.parametrize("loss", ["l2", "l1", "mixed"])
-@pytest.mark.parametrize("unknown", [False, True])
-def test_loss_rule_and_support_of_sparse_memberships(loss, unknown):
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        H = rng.random((14, 5)).round(2) * (rng.random((14, 5)) < 0.4)
-        A = np.triu(rng.random((14, 14)) * (rng.random((14, 14)) < 0.4), 1)
-        A += A.T
-        if unknown:
-            A[[0, 1, 2, 5], [1, 0, 5, 2]] = np.nan
-        S = sparse.csr_array(H)
-        expected = overlapping_sets(H, 0.05, rule="loss", A=A, loss=loss)
-        for form in (A, sparse.csr_array(A)):
-            sets = overlapping_sets(S, 0.05, rule="loss", A=form, loss=loss)
-            assert sets == expected
-        for one, other in zip(
-            supporting_pairs(S, A, 3, 1, loss=loss),
-            supporting_pairs(H, A, 3, 1, loss=loss),
-            strict=True,
-        ):
-            assert_allclose(one, other)
 
 
 @given(n=st.integers(1, 12), r=st.integers(1, 6), seed=st.integers(0, 10**6))

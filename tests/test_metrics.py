@@ -2,7 +2,6 @@ from itertools import combinations, permutations
 from math import log2
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,17 +110,6 @@ class TestMembershipAccuracy:
         expected = brute_force_membership_accuracy(H, H_true)
         assert membership_accuracy(H, H_true) == pytest.approx(expected, abs=ROUNDING)
 
-    def test_small_difference_next_to_a_large_entry(self):
-        H = np.array([[1.5e-8, 2.0, 0.0]])
-        for order in permutations(range(3)):
-            assert membership_accuracy(H[:, order], H) == 1
-
-    def test_zero_memberships_score_as_in_the_paper(self):
-        # One entry per row of H_true is 1, so H = 0 scores 1 - 1/sqrt(r): 29, 55, 68 %.
-        for r, expected in ((2, 29), (5, 55), (10, 68)):
-            H_true = np.repeat(np.eye(r), 10, axis=0)
-            assert round(100 * membership_accuracy(np.zeros_like(H_true), H_true)) == expected
-
     @pytest.mark.parametrize(
         ("bad", "message"),
         [
@@ -161,10 +149,6 @@ class TestLabelAccuracy:
     def test_unassigned_items_are_wrong(self):
         assert label_accuracy([-1, -1, 0], ["a", "a", "b"]) == pytest.approx(1 / 3)
         assert label_accuracy([-1, -1], ["a", "a"]) == 0
-
-    @pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, pd.Categorical, iter])
-    def test_any_sequence(self, kind):
-        assert label_accuracy(kind([0, 0, 1, -1]), kind(["x", "x", "y", "y"])) == 0.75
 
     @pytest.mark.parametrize(
         ("labels", "truth", "message"),
@@ -221,16 +205,6 @@ class TestCovers:
         X, Y = [[0, 1, 2], [3, 4]], [[0, 1], [2, 3, 4]]
         for metric in COVER_METRICS:
             assert metric([*X, []], [[0, 1, 1, 0], [2, 3, 4], []]) == metric(X, Y)
-
-    def test_many_items_in_many_sets(self):
-        rng = np.random.default_rng(0)
-        n, groups = 100_000, 20_000
-        parts = rng.permutation(n).reshape(groups, -1)
-        X = [np.concatenate([parts[g], rng.integers(n, size=3)]) for g in range(groups)]
-        Y = [items[1:] for items in X]
-        assert 0.7 < overlapping_nmi(X, Y, n) < 0.95
-        assert 0.7 < omega_index(X, Y, n) < 0.95
-        assert 0.9 < best_match_f1(X, Y) < 0.95
 
     @pytest.mark.parametrize(
         ("found", "message"),

@@ -117,7 +117,8 @@ def write_result(
     write_table(directory / "labels.csv", ["name", "cluster", "strength"], rows)
     write_membership(directory, names, H)
     if sets is not None:
-        _write_sets(directory / "clusters.txt", names, sets)
+        clusters = ([names[i] for i in items] for items in sets)
+        write_table(directory / "clusters.txt", [], clusters, delimiter="\t")
     with open(directory / RUN, "w", **TEXT) as file:
         json.dump(record, file, indent=1, ensure_ascii=False)
         file.write("\n")
@@ -150,24 +151,19 @@ def write_topics(directory: Path, topics: Sequence[Sequence[tuple[str, float]]])
     write_table(directory / "topics.csv", ["word", "cluster", "weight"], rows)
 
 
-def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a csv file whose first column contains names, quoted where necessary."""
+def write_table(
+    path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str = ","
+) -> None:
+    """Write a csv file; in rows with names that a reader could misread, strings are quoted."""
     with open(path, "w", **TEXT) as file:
-        plain = csv.writer(file, lineterminator="\n")
-        quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        plain.writerow(header)
+        options: dict[str, Any] = {"lineterminator": "\n", "delimiter": delimiter}
+        plain = csv.writer(file, **options)
+        quoted = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, **options)
+        if header:
+            plain.writerow(header)
         for row in rows:
-            (quoted if UNCLEAR.search(row[0]) else plain).writerow(row)
-
-
-def _write_sets(path: Path, names: Sequence[str], sets: Sequence[Sequence[int]]) -> None:
-    """Write one cluster per line, names separated by tabs."""
-    with open(path, "w", **TEXT) as file:
-        plain = csv.writer(file, lineterminator="\n", delimiter="\t")
-        quoted = csv.writer(file, lineterminator="\n", delimiter="\t", quoting=csv.QUOTE_ALL)
-        for items in sets:
-            row = [names[i] for i in items]
-            (quoted if any(map(UNCLEAR.search, row)) else plain).writerow(row)
+            unclear = any(isinstance(cell, str) and UNCLEAR.search(cell) for cell in row)
+            (quoted if unclear else plain).writerow(row)
 
 
 def read_record(directory: Path) -> dict[str, Any]:

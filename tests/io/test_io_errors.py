@@ -159,17 +159,6 @@ def test_no_file_to_read(tmp_path, name):
     assert refused(path).startswith(": is a pipe or a device; ")
 
 
-def test_odd_paths_and_permissions(tmp_path):
-    for path in ("a\0b", "a" * 5000):
-        with pytest.raises(io.InputError):
-            io.read(path)
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"a,b\n")
-    path.chmod(0)
-    if not os.access(path, os.R_OK):
-        assert ": cannot be read: Permission denied; " in refused(path)
-
-
 def test_damaged_gzip(tmp_path):
     packed = gzip.compress(WITH_NAMES["plain.csv"])
     for damaged in (packed[:-12], packed[:-8] + bytes(8), packed[:12] + bytes(9) + packed[21:]):
@@ -188,11 +177,6 @@ def test_missing_packages(tmp_path, monkeypatch, package, name, extra):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     message = refused(tmp_path / name, WITH_NAMES[name])
     assert f"needs {package}; install it with pip install 'odsymnmf[{extra}]'" in message
-
-
-def test_graphs_have_no_features(tmp_path):
-    for name in ("graph.gml", "graph.parquet"):
-        assert "has no features" in refused(tmp_path / name, WITH_NAMES[name], features=True)
 
 
 def test_wrong_options(read):

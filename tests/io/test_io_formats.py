@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from io_files import (
     ADJACENCY,
-    EDGES,
     NAMES,
     PAJEK,
     WITH_NAMES,
     WITHOUT_NAMES,
     A,
     format_of,
-    graph,
     joined,
     saved,
     values,
@@ -128,14 +126,6 @@ def test_gml_with_utf8_and_without_or_with_repeated_labels(read):
         assert found.names == ["7", "8"]
 
 
-def test_edges_without_weight(read):
-    G = networkx.Graph([("a", "b"), ("b", "c", {"weight": 2})])
-    with pytest.raises(io.InputError, match="the weight of 'a' to 'b' is None; give every"):
-        read("\n".join(networkx.generate_graphml(G)), "a.graphml")
-    found = read("\n".join(networkx.generate_gexf(G)), "a.gexf")  # GEXF: weights are 1 by default
-    assert values(found) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
-
-
 def test_pajek_vertices_without_labels_and_lists_of_links(read):
     found = read("*Vertices 3\n2 two\n*Edges\n1 2\n2 3 5\n", "a.net")
     assert (found.names, values(found)) == (["1", "two", "3"], [[0, 1, 0], [1, 0, 5], [0, 5, 0]])
@@ -144,10 +134,3 @@ def test_pajek_vertices_without_labels_and_lists_of_links(read):
             read(f"{PAJEK}{section}\n1 2 3\n", "a.net")
     with pytest.raises(io.InputError, match="labels are repeated"):
         read('*Vertices 2\n1 "a"\n2 "a"\n*Edges\n1 2\n', "a.net")
-
-
-def test_a_directed_graph_with_equal_weights_in_both_directions(read):
-    both = graph(networkx.DiGraph)
-    both.add_weighted_edges_from((b, a, w) for a, b, w in EDGES)
-    text = "\n".join(networkx.generate_graphml(both))
-    np.testing.assert_array_equal(values(read(text, "a.graphml")), A)

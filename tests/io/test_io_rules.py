@@ -61,91 +61,52 @@ def test_what_is_symmetric_stays(read, how):
         assert items.messages == [NO_HEADER]
 
 
-def test_a_mixture_of_one_and_both_directions(read):
-    problem = r"'b' and 'c' are linked in both directions, but other pairs \({}\) in one only: "
-    with pytest.raises(io.InputError, match=problem.format(1)):
-        read("# x\na,b,1\nb,c,1\nc,b,1\n")
-    with pytest.raises(io.InputError, match=problem.format(2)):
-        read("# x\na,b,1\nb,c,1\nc,b,1\nc,d,1\n")
-
-
-def test_weights_that_cancel_or_are_zero_are_given_all_the_same(read):
-    for one, other in ((1, -1), (0, 1), (1, 0)):
-        with pytest.raises(io.InputError, match="'a' to 'b' is"):
-            read(f"a,b,{one}\nb,a,{other}\n")
-        with pytest.raises(io.InputError, match="linked in both directions"):
-            read(f"a,b,{one}\nb,a,{other}\nc,d,1\n")
-
-
-def test_differences_of_rounding_are_averaged(read):
-    items = read("a,b,0.1\nb,a,0.10000000001\n")
-    assert items.matrix[0, 1] == items.matrix[1, 0] == pytest.approx(0.1)
-    assert items.messages == [NO_HEADER]
-
-
-def test_huge_weights_have_a_mean(read):
-    assert values(read("a,b,1e308\nb,a,1.6e308\n", symmetrize="mean"))[0][1] == 1.3e308
-    with pytest.raises(io.InputError, match="is inf"):
-        read("a,b,1e308\nb,a,1.6e308\n", symmetrize="sum")
-
-
 # --- repeated edges, loops, the diagonal -----------------------------------------------------
 
+PARALLEL = networkx.MultiGraph([("a", "b"), ("a", "b"), ("b", "a"), ("b", "c")])
+PATH = networkx.Graph([("a", "b"), ("b", "c", {"weight": 2})])
+REPEATED = "edges given more than once are summed: 2 (for example 'a' to 'b')"
+DIAGONAL = "the diagonal is ignored: its values are left out"
+ENTRIES = "entries given more than once are summed: "
+SYMMETRIC = "%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n2 1 1\n2 1 2\n"
+TWICE = sparse.csr_array(([1.0, 2, 3], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+LOOPS = [[np.nan, 1, 1], [1, 5, 1], [1, 1, np.inf]]
+ONES = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+BOTH = "'b' and 'c' are linked in both directions, but other pairs"
 
-def test_repeated_edges_are_summed(read):
-    items = read("a,b,1\nb,c,2\na,b,3\na,b,0.5\n")
-    assert values(items) == [[0, 4.5, 0], [4.5, 0, 2], [0, 2, 0]]
-    told = "edges given more than once are summed: 2 (for example 'a' to 'b')"
-    assert items.messages == [NO_HEADER, told]
-
-
-@pytest.mark.parametrize("name", ["a.graphml", "a.gml"])
-def test_parallel_edges_are_summed(read, name):
-    several = networkx.MultiGraph([("a", "b"), ("a", "b"), ("b", "a"), ("b", "c")])
-    write = networkx.generate_graphml if name == "a.graphml" else networkx.generate_gml
-    items = read("\n".join(write(several)), name)
-    assert values(items) == [[0, 3, 0], [3, 0, 1], [0, 1, 0]]
-    told = "edges given more than once are summed: 2 (for example 'a' to 'b')"
-    assert items.messages == [UNWEIGHTED, told]
-
-
-def test_entries_twice(read):
-    header = "%%MatrixMarket matrix coordinate integer symmetric\n"
-    items = read(f"{header}2 2 2\n2 1 1\n2 1 2\n", "a.mtx")
-    assert values(items) == [[0, 3], [3, 0]]
-    assert items.messages == ["2 entries were given more than once: their values are summed"]
-    twice = sparse.csr_array(([1.0, 2, 3], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
-    items = read(saved(lambda f: sparse.save_npz(f, twice)), "a.npz")
-    assert values(items) == [[0, 3], [3, 0]]
-    assert items.messages == ["1 entries were given more than once: their values are summed"]
-
-
-def test_loops_are_left_out_but_their_items_stay(read):
-    items = read("a,a,nan\nb,c,1\n")
-    assert items.names == ["a", "b", "c"]
-    assert values(items) == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
-    assert items.messages == [NO_HEADER, "self-loops are left out: 1"]
+RULES = [
+    ("a.csv", "a,b,1\nb,c,2\na,b,3\na,b,0.5\n", [[0, 4.5, 0], [4.5, 0, 2], [0, 2, 0]], REPEATED),
+    ("a.graphml", networkx.generate_graphml(PARALLEL), [[0, 3, 0], [3, 0, 1], [0, 1, 0]], REPEATED),
+    ("a.gml", networkx.generate_gml(PARALLEL), [[0, 3, 0], [3, 0, 1], [0, 1, 0]], REPEATED),
+    ("a.mtx", SYMMETRIC, [[0, 3], [3, 0]], ENTRIES),
+    ("a.npz", saved(lambda f: sparse.save_npz(f, TWICE)), [[0, 3], [3, 0]], ENTRIES),
+    ("a.csv", "a,a,nan\nb,c,1\n", [[0, 0, 0], [0, 0, 1], [0, 1, 0]], "self-loops are left out: 1"),
+    ("a.csv", "x,y,z\nnan,1,1\n1,5,1\n1,1,inf\n", ONES, DIAGONAL),
+    ("a.npy", saved(lambda f: np.save(f, LOOPS)), ONES, DIAGONAL),
+    ("a.csv", ",x,y,z\nx,,1,2\ny,1,,3.5\nz,2,3.5,\n", [[0, 1, 2], [1, 0, 3.5], [2, 3.5, 0]], None),
+    ("a.csv", "a,b,0.1\nb,a,0.1000000000002\n", [[0, 0.1000000000001], [0.1000000000001, 0]], None),
+    ("a.gexf", networkx.generate_gexf(PATH), [[0, 1, 0], [1, 0, 2], [0, 2, 0]], None),
+    ("a.graphml", networkx.generate_graphml(PATH), "the weight of 'a' to 'b' is None; give", None),
+    ("a.csv", "# x\na,b,1\nb,c,1\nc,b,1\nc,d,1\n", rf"{BOTH} \(2\) in one only: the graph", None),
+    ("a.csv", "a,b,1\nb,a,-1\n", "'a' to 'b' is 1, but 'b' to 'a' is -1", None),
+    ("a.csv", "a,b,0\nb,a,1\n", "'b' to 'a' is 1, but 'a' to 'b' is 0|'a' to 'b' is 0", None),
+    ("a.csv", "b,c,1\nc,b,-1\na,d,1\n", BOTH, None),
+    ("a.gml", "graph [\n", "cannot be read as gml", None),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("a.csv", b"x,y,z\nnan,1,1\n1,5,1\n1,1,inf\n"),
-        ("a.npy", saved(lambda f: np.save(f, [[np.nan, 1, 1], [1, 5, 1], [1, 1, np.inf]]))),
-    ],
-)
-def test_the_diagonal_is_left_out(read, name, data):
+@pytest.mark.parametrize(("name", "data", "expected", "message"), RULES)
+def test_rules_for_edges_and_the_diagonal(read, name, data, expected, message):
+    if not isinstance(data, str | bytes):
+        data = "\n".join(data)
+    if isinstance(expected, str):
+        with pytest.raises(io.InputError, match=expected):
+            read(data, name)
+        return
     items = read(data, name)
-    assert values(items) == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert items.messages == ["the diagonal is ignored: its values are left out"]
-
-
-@pytest.mark.parametrize("frame", ["{}\nx,{}\ny,{}\nz,{}", "{}\n{}\n{}\n{}"])
-def test_an_empty_diagonal(read, frame):
-    corner = "," * frame.startswith("{}\nx")
-    items = read(frame.format(f"{corner}x,y,z", ",1,2", "1,,3.5", "2,3.5,"), format="table")
-    assert (items.names, items.messages) == (["x", "y", "z"], [])
-    assert values(items) == [[0, 1, 2], [1, 0, 3.5], [2, 3.5, 0]]
+    np.testing.assert_allclose(values(items), expected, rtol=1e-12)
+    assert (values(items) == np.transpose(values(items))).all()
+    assert message is None or message in "\n".join(items.messages)
 
 
 # --- unknown pairs ---------------------------------------------------------------------------

@@ -55,13 +55,6 @@ def test_recognition(read, text, format, names):
     assert (found.format, found.names) == (format, names)
 
 
-def test_the_same_text_as_list_and_as_table(read):
-    text = "0 3\n3 0\n"
-    assert values(read(text, format="table")) == [[0, 3], [3, 0]]
-    assert read(text, format="edges").names == ["0", "3"]
-    assert values(read("a,1\nb,2\n", format="table", features=True)) == [[1], [2]]
-
-
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=30
 )
@@ -201,17 +194,6 @@ def test_ids_and_further_numbers_need_columns(read):
         read(text, columns=["1"])
 
 
-def test_a_third_column_of_words_is_ignored(read):
-    found = read("ann,bob,likes\nbob,cid,hates\n")
-    assert (len(found.names), found.messages[1]) == (3, IGNORED.format("'3'"))
-
-
-def test_many_further_columns_are_counted(read):
-    others = ",".join(f"c{k}" for k in range(20))
-    found = read(f"source,target,{others}\na,b{',' * 20}\n")
-    assert "'c6', 'c7' and 12 more" in found.messages[0]
-
-
 def test_edges_of_type_directed(read):
     text = "Source,Target,Type\na,b,Directed\n"
     with pytest.raises(io.InputError, match=r"'a' to 'b' is 1, but 'b' to 'a' is 0 .*; choose how"):
@@ -220,14 +202,6 @@ def test_edges_of_type_directed(read):
     assert values(read(f"{text}b,a,Directed\n")) == [[0, 1], [1, 0]]
     found = read(text.replace("Directed", "friend"))
     assert (values(found), found.messages[0]) == ([[0, 1], [1, 0]], IGNORED.format("'Type'"))
-
-
-def test_a_column_of_sentences_may_be_texts(read):
-    rows = "1,a nice film with actors\n2,bad food and slow waiters\n"
-    for text in (rows, "id,review\n" + rows):
-        assert any("io.read_texts" in message for message in read(text).messages)
-    for text in ("ann,bob\nbob,cid\n",):
-        assert not any("io.read_texts" in message for message in read(text).messages)
 
 
 # --- items x features ------------------------------------------------------------------------

@@ -41,19 +41,6 @@ def test_lists_and_tables(tmp_path, text):
     assert entries(W) == both_ways(WANTED)
 
 
-def test_a_single_unknown_pair(tmp_path):
-    path = tmp_path / "weights.csv"
-    path.write_text("bob,cid,0\n")
-    assert entries(io.read_weights(path, NAMES)) == both_ways({(1, 2): 0.0})
-
-
-def test_integer_ids(tmp_path):
-    path = tmp_path / "weights.csv"
-    path.write_text("30,7,0\n7,12,2\n")
-    W = io.read_weights(path, ["7", "12", "30"])
-    assert entries(W) == both_ways({(0, 2): 0.0, (0, 1): 2.0})
-
-
 @pytest.mark.parametrize("one_way", [True, False])
 def test_matrices_are_in_the_order_of_the_items(tmp_path, one_way):
     pairs = WANTED if one_way else both_ways(WANTED)

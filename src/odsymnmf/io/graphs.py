@@ -21,10 +21,12 @@ GEXF_NAMESPACE = 'xmlns="http://www.gexf.net/1.2draft"'
 
 def read_graph(data: bytes, format: str, weight_column: str | int | None = None) -> EdgeList:
     """Return the edges of a graph file, and the classes of its nodes, if any."""
+    import networkx
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about ports and keys without a type
-            graph = _PARSERS[format](data.decode("utf-8"))
+            graph = _PARSERS[format](networkx, data.decode("utf-8"))
     except (ImportError, UnicodeDecodeError, MemoryError):
         raise
     except Exception as error:  # networkx raises many types for damaged files
@@ -50,36 +52,24 @@ def has_edge_data(data: bytes) -> bool:
     return first is not None and re.search(rb"[\s,;]\{.*\}\s*$", first[1]) is not None
 
 
-def _parse_graphml(text: str) -> Any:
-    import networkx
-
-    return networkx.parse_graphml(text)
-
-
-def _parse_gexf(text: str) -> Any:
-    import networkx
-
+def _parse_gexf(nx: Any, text: str) -> Any:
     # networkx does not know every namespace that Gephi writes.
     text = re.sub(r'xmlns="[^"]*gexf\.net/[^"/]*"', GEXF_NAMESPACE, text, count=1)
     if "xmlns=" not in text:
         text = text.replace("<gexf", f"<gexf {GEXF_NAMESPACE}", 1)
-    return networkx.read_gexf(io.BytesIO(text.encode()))
+    return nx.read_gexf(io.BytesIO(text.encode()))
 
 
-def _parse_gml(text: str) -> Any:
-    import networkx
-
+def _parse_gml(nx: Any, text: str) -> Any:
     # GML is ASCII, and other characters are written as in XML; many programs write UTF-8.
     text = text.encode("ascii", "xmlcharrefreplace").decode()
     if not re.search(r"\bmultigraph\b", text):  # without it, networkx rejects repeated edges
         text = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
-    return networkx.parse_gml(text, label=None)
+    return nx.parse_gml(text, label=None)
 
 
-def _parse_pajek(text: str) -> Any:
+def _parse_pajek(nx: Any, text: str) -> Any:
     """Parse sections one by one: networkx reads all links of a file as its first section says."""
-    import networkx
-
     text = re.sub(r"(?m)^\s*(%.*)?\n", "", text.replace("\r", "\n") + "\n")
     head, *sections = re.split(r"(?im)^(?=\*(?:edges|arcs|matrix))", text)
     unsupported = re.search(r"(?im)^\*(?:edges|arcs)list", text)
@@ -93,39 +83,33 @@ def _parse_pajek(text: str) -> Any:
     # networkx needs a line with a label for every vertex.
     labels = dict(re.findall(r"(?m)^[ \t]*(\d+)[ \t]*(.*)$", head))
     lines = "".join(f"{k} {labels.get(str(k)) or k}\n" for k in range(1, n + 1))
-    graphs = [
-        networkx.parse_pajek(f"*Vertices {n}\n{lines}{section}") for section in sections or [""]
-    ]
+    graphs = [nx.parse_pajek(f"*Vertices {n}\n{lines}{section}") for section in sections or [""]]
     if any(len(graph) != n for graph in graphs):
         raise ValueError("labels are repeated, or links end at vertices that do not exist")
     if any(graph.is_directed() and graph.size() for graph in graphs):
-        graphs = [networkx.MultiDiGraph(graph) for graph in graphs]  # an edge stands for two arcs
+        graphs = [nx.MultiDiGraph(graph) for graph in graphs]  # an edge stands for two arcs
     else:
-        graphs = [networkx.MultiGraph(graph) for graph in graphs]
+        graphs = [nx.MultiGraph(graph) for graph in graphs]
     for graph in graphs[1:]:
         graphs[0].add_edges_from(graph.edges(data=True))
     return graphs[0]
 
 
-def _parse_adjlist(text: str) -> Any:
-    import networkx
-
+def _parse_adjlist(nx: Any, text: str) -> Any:
     lines = _lines(text)
     mark = next((m for m in "\t;," if any(m in line for line in lines[:100])), None)
     if mark is not None:
         words = ((word.strip() for word in line.split(mark)) for line in lines)
         lines = [mark.join(filter(None, line)) for line in words]
     # No line has a zero byte: networkx cuts lines at the character for comments.
-    return networkx.parse_adjlist(lines, "\0", mark, create_using=networkx.MultiDiGraph)
+    return nx.parse_adjlist(lines, "\0", mark, create_using=nx.MultiDiGraph)
 
 
-def _parse_edges(text: str) -> Any:
+def _parse_edges(nx: Any, text: str) -> Any:
     """Parse edges with dictionaries of data, which networkx reads as literals."""
-    import networkx
-
     lines = _lines(text)
     mark = next((m for m in "\t;," if m in lines[0].partition("{")[0]), None)
-    return networkx.parse_edgelist(lines, None, mark, create_using=networkx.MultiDiGraph)
+    return nx.parse_edgelist(lines, None, mark, create_using=nx.MultiDiGraph)
 
 
 def _lines(text: str) -> list[str]:
@@ -135,7 +119,7 @@ def _lines(text: str) -> list[str]:
 
 
 _PARSERS = {
-    "graphml": _parse_graphml,
+    "graphml": lambda nx, text: nx.parse_graphml(text),
     "gexf": _parse_gexf,
     "gml": _parse_gml,
     "pajek": _parse_pajek,

@@ -38,7 +38,7 @@ def read_matrix(file: BinaryIO, format: str) -> tuple[Any, list[str]]:
         raise ValueError(f"holds an array of shape {matrix.shape}; give a matrix with entries")
     dtype = np.float32 if matrix.dtype in (np.float16, np.float32) else np.float64
     repeated = stored - matrix.nnz if sparse.issparse(matrix) else 0
-    message = f"{repeated} entries were given more than once: their values are summed"
+    message = f"entries given more than once are summed: {repeated}"
     return matrix.astype(dtype, copy=False), [message] * (repeated > 0)
 
 

@@ -253,24 +253,17 @@ def read_edges(
     numeric = [any(is_number(row[k].replace(",", ".")) for row in rows) for k in range(width)]
     used = edge_columns(names, numeric, columns, weight_column)
     frame = _parse_columns(text, is_header, used)
-    ends = [frame[k] for k in used.ends]
-    numbered = [number_items([end]) for end in ends] if bipartite else [number_items(ends)]
-    if is_header is None:  # the items of the first row are numbered first
-        n_first = [int(codes[:, 0].max()) + 1 for codes, _ in numbered]
-        is_header = all(
-            codes[:, 1:].min() >= n for n, (codes, _) in zip(n_first, numbered, strict=True)
-        )
+    codes, items = number_items([frame[k] for k in used.ends])
+    if is_header is None:
+        n_first = int(codes[:, 0].max()) + 1  # the items of the first row are numbered first
+        is_header = bool(codes[:, 1:].min() >= n_first)
         if is_header:
-            frame = frame.iloc[1:]
-            numbered = [
-                (codes[:, 1:] - n, items[n:])
-                for n, (codes, items) in zip(n_first, numbered, strict=True)
-            ]
+            frame, codes, items = frame.iloc[1:], codes[:, 1:] - n_first, items[n_first:]
         else:
             names = numbers
-    if any("" in items for _, items in numbered):
-        empty = np.flatnonzero((frame[used.ends] == "").any(axis=1))
-        line = text.line_of(is_header + int(empty[0]))
+    if "" in items:
+        row = int(np.argmax((codes == items.index("")).any(axis=0)))
+        line = text.line_of(is_header + row)
         raise ValueError(f"line {line}: no name where one is needed; fill it in or drop the line")
     directed = None
     if is_header and used.type is not None:
@@ -286,10 +279,10 @@ def read_edges(
         messages.append(SENTENCES)
     weights = None if used.weight is None else text.to_float(frame[used.weight], int(is_header))
     if not bipartite:
-        ((i, j), items) = numbered[0]
-        return EdgeList(i, j, weights, items, messages, directed)
-    ((i,), items), ((j,), features) = numbered
-    return EdgeList(i, j, weights, items, messages, True, features)
+        return EdgeList(codes[0], codes[1], weights, items, messages, directed)
+    (sources, i), (targets, j) = (np.unique(ends, return_inverse=True) for ends in codes)
+    features = [items[k] for k in targets]
+    return EdgeList(i, j, weights, [items[k] for k in sources], messages, True, features)
 
 
 def _has_header(
