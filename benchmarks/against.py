@@ -58,18 +58,19 @@ def possible(choice: Setting) -> bool:
 def pairwise(
     axes: dict[str, list[Any]],
     possible: Callable[[Setting], bool] = lambda choice: True,
-    together: tuple[str, ...] = (),
+    together: tuple[tuple[str, ...], ...] = (),
 ) -> Iterator[Setting]:
     """Choose combinations until every possible pair of values occurs, greedily.
 
-    Of the axes in ``together``, every possible combination occurs.
+    Of each group of axes in ``together``, every possible combination occurs.
     """
     parts = []
     for values in product(*axes.values()):
         choice = dict(zip(axes, values, strict=True))
         if possible(choice):
             pairs = set(combinations(choice.items(), 2))
-            parts.append((choice, pairs | {tuple(choice[axis] for axis in together)}))
+            groups = {tuple((axis, choice[axis]) for axis in group) for group in together}
+            parts.append((choice, pairs | groups))
     missing: set[Any] = set().union(*(part for _, part in parts))
     while missing:
         choice, part = max(parts, key=lambda candidate: len(candidate[1] & missing))

@@ -221,23 +221,10 @@ def test_command_line_errors(name, tmp_path, capsys):
     assert "needs --data DIR" in message or "invalid choice: 'table-3'" in message
 
 
-def test_results_are_cached_by_version_and_equal_for_every_number_of_processes(
-    tmp_path, monkeypatch
-):
+def test_results_are_cached_by_version(tmp_path, monkeypatch):
     pairs = [(method, init) for method in METHODS for init in INITS]
-    jobs = [
-        (
-            {"trial": trial},
-            {
-                "problem": ("cliques", [5, 4], 0.1),
-                "seed": 3,
-                "trial": trial,
-                "fits": pairs,
-                "given": Assumptions(),
-            },
-        )
-        for trial in range(3)
-    ]
+    problem = {"problem": ("cliques", [5, 4], 0.1), "seed": 3, "given": Assumptions()}
+    jobs = [({"trial": trial}, {**problem, "trial": trial, "fits": pairs}) for trial in range(3)]
 
     def outputs():
         return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
@@ -248,7 +235,6 @@ def test_results_are_cached_by_version_and_equal_for_every_number_of_processes(
     pd.testing.assert_frame_equal(compute(Request(tmp_path), accuracies, jobs), one)
     assert outputs() == cached
     monkeypatch.setattr(experiment.odsymnmf, "__version__", "0")
-    two = compute(Request(tmp_path, n_jobs=2), accuracies, jobs)
+    pd.testing.assert_frame_equal(compute(Request(tmp_path), accuracies, jobs), one)
     assert len(outputs()) == 6
-    pd.testing.assert_frame_equal(one, two)
     assert one.groupby("trial")["accuracy"].sum().nunique() == 3

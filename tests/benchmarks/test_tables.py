@@ -38,11 +38,11 @@ def test_timing():
 
 
 def test_problems_come_in_two_halves():
-    found = list(families.problems(None))
-    assert len(found) == 64  # without those of --data
-    graphs_to_report = [p for p in found if p.family in families.GRAPHS and p.half == "report"]
-    assert len(graphs_to_report) == 23  # and five real ones
-    assert len({p.name for p in found}) >= 60
+    problems = list(families.problems(None))
+    assert len(problems) == 64  # without those of --data
+    reported = [p for p in problems if p.family in families.GRAPHS and p.half == "report"]
+    assert len(reported) == 23  # and five real ones
+    assert len({p.name for p in problems}) >= 60
 
 
 @pytest.mark.parametrize(
