@@ -134,7 +134,7 @@ class Fit:
         from odsymnmf.init import ego
         from odsymnmf.init.merging import merge_columns
         from odsymnmf.solvers.sparse_h import SparseH, links
-        from odsymnmf.solvers.sparse_losses import SPARSE_LOSSES
+        from odsymnmf.solvers.sparse_losses import MIN_GAIN, SPARSE_LOSSES
 
         _refuse_with_sparse(A, self.restarts)
         jobs, upper = threads(self.n_jobs), sparse_bound(A, self.upper, self.loss)
@@ -156,7 +156,9 @@ class Fit:
             H.data = np.minimum(H.data, upper)
             order = ego.order_by_strongest(H)
         stored, weights = ego.reordered(stored, order), A.weights.subset(order)
-        options: dict[str, Any] = {} if penalized or self.loss == "l1" else {"share": 0.0}
+        options: dict[str, Any] = {}
+        if self.from_partition and self.loss == "l2":
+            options = {"share": MIN_GAIN, "penalized": False}
 
         def make(M: SparseH) -> Any:
             return SPARSE_LOSSES[self.loss](stored, M, weights, upper=upper, **options)

@@ -240,14 +240,14 @@ def _diagonal_of_gram(k, m, mine, w0, E, H, D, work):
 
 
 @part
-def _screen(m, mine, penalty, cap, work):
-    """Keep the item's own columns and the candidates that may gain more than the penalty."""
+def _screen(m, mine, least, cap, work):
+    """Keep the item's own columns and the candidates that alone may gain more than ``least``."""
     pos, met, met_g, met_a, kept = work.pos, work.met, work.met_g, work.met_a, work.kept
     found = np.int64(mine)
     for c in range(mine, m):
         pos[np.uint32(met[c])] = -1
         kept[found] = c
-        found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > penalty * met_a[c])
+        found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
     for c in range(mine):
         pos[met[c]] = -1
     if found > cap:
@@ -443,7 +443,7 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
     are appended to ``out``, whose ``span[p]`` is that of ``items[p]``, and H and D stay. With
     ``passes`` > 1, the items are new: rows of A that neither H nor D contains, each solved until it
     converges. A negative ``penalty[k]`` is set first, to the fraction ``share`` of the most that
-    one column alone could gain for item k.
+    one column alone could gain for item k; where it is zero, new columns must gain that alone.
 
     Costs the memberships of the neighbors. Return the number of rows solved, the room that the
     next one needs, the decreases of f and of f + sum_k p_k |h_k|_0, the violation of the
@@ -462,9 +462,11 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
         m, mine = _gather(k, A, w0, E, H, new, work)
         _prefetch_rows(items, p, A, H, in_place)
         entries = _diagonal_of_gram(k, m, mine, w0, E, H, D, work)
-        if penalty[k] < 0.0:
-            penalty[k] = share * _most_alone(m, work.met_g, work.met_a)
-        m = _screen(m, mine, penalty[k], cap, work)
+        least = penalty[k]
+        if least <= 0.0:
+            least = share * _most_alone(m, work.met_g, work.met_a)
+            penalty[k] = least if penalty[k] < 0.0 else 0.0
+        m = _screen(m, mine, least, cap, work)
         short = out.top[0] + m > len(out.owner)
         if in_place and D.side == 0:
             short |= 2 * (D.used[0] + m * (m - 1) // 2) > len(D.key)

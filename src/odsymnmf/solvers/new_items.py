@@ -152,13 +152,15 @@ def _sparse_rows(
     S: Any, H: Any, scales: Scales, upper: float, zero_weight: float, penalized: bool
 ) -> sparse.csr_array:
     from odsymnmf.solvers.sparse_h import SparseH  # imports Numba
-    from odsymnmf.solvers.sparse_losses import sparse_loss_for
+    from odsymnmf.solvers.sparse_losses import MIN_GAIN, sparse_loss_for
 
     w0 = zero_weight if sparse.issparse(S) else 1.0
     S = sparse.csr_array(S)
     S.sum_duplicates()
     pairs, weights = _pairs(S, w0)
-    options: dict[str, Any] = {} if penalized or scales.l1 > 0 else {"share": 0.0}
+    options: dict[str, Any] = {}
+    if scales.l1 == 0 and not penalized:
+        options = {"share": MIN_GAIN, "penalized": False}
     solver = sparse_loss_for(scales)(pairs, SparseH(H, H.dtype), weights, upper=upper, **options)
     m = S.shape[0]
     solver.begin_new_items(m)

@@ -38,8 +38,9 @@ from odsymnmf.utils import Array
 
 # Rows of a call of a kernel: Ctrl-C is noticed, and progress shown, between calls.
 BLOCK = 2**14
-# The penalty of a membership, as a fraction of what the best column alone would gain.
-SHARE = 0.05
+# The penalty of a membership, as a fraction of what the best column alone would gain, and the
+# fraction that a new column must gain alone where memberships are not penalized.
+SHARE, MIN_GAIN = 0.05, 0.001
 # Maximum number of candidate columns of a row besides its own.
 CAP = 64
 # Sweeps after which D is recomputed, and once early, because the first two sweeps change most of H.
@@ -285,8 +286,10 @@ class SparseL2(SparseLoss):
     ----------
     share : float
         The penalty p_k of a membership of item k, as a fraction of what the best column alone would
-        gain for k; it is set in the first and the third sweep, then fixed. 0: no penalty, the same
-        problem as with a dense H.
+        gain for k; it is set in the first and the third sweep, then fixed.
+    penalized : bool
+        False: no penalty. Then ``share`` is what a new column must gain alone; with 0 the problem
+        is that with a dense H.
     """
 
     name = "l2"
@@ -301,12 +304,13 @@ class SparseL2(SparseLoss):
         *,
         upper: float = np.inf,
         share: float = SHARE,
+        penalized: bool = True,
         cap: int | None = CAP,
         full_side: int = FULL_SIDE,
     ):
         super().__init__(A, H, weights, upper=upper, cap=cap)
-        self.share, self.full_side = share, full_side
-        self.penalties = np.full(H.n, -1.0 if share > 0 else 0.0)
+        self.share, self.penalized, self.full_side = share, penalized, full_side
+        self.penalties = np.full(H.n, -1.0 if penalized else 0.0)
         self.D = empty_pairs(0, 1, full_side=-1)  # until it is computed
         self._sweeps, self._inexact, self._recomputed = 0, False, 0
         self._counting = Lock()
@@ -322,7 +326,7 @@ class SparseL2(SparseLoss):
     def refresh(self, penalties: bool = True) -> None:
         """Recompute D; the next sweep sets the penalties."""
         self.D, _ = gram(self.H.csr(), self.full_side)
-        if penalties and self.share > 0:
+        if penalties and self.penalized:
             self.penalties[:] = -1.0
 
     def begin_sweep(self) -> Array:
@@ -354,7 +358,7 @@ class SparseL2(SparseLoss):
         """Compute what m new items are solved against."""
         self.refresh()
         self.begin_round()
-        self.penalties = np.full(m, -1.0 if self.share > 0 else 0.0)
+        self.penalties = np.full(m, -1.0 if self.penalized else 0.0)
 
     def _solve(
         self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
