@@ -6,7 +6,6 @@ on the page of `odsymnmf.report`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +27,12 @@ __all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships", 
 
 SIGNS = NEGATIVE, POSITIVE = "#d9622b", "#2f62d9"
 UNASSIGNED = "#8a8f98"
-FIRST_COLORS = (
+# Contrast of about 3 with white and with near-black. More cannot be distinguished; they repeat.
+COLORS = (
     "#3b6fd4", "#d2691e", "#2e9e6b", "#b0409c", "#a9851c", "#d6455d", "#2793ab", "#7a5fd0",
+    "#986000", "#8c7bff", "#478c00", "#a94986", "#6296a1", "#817d55", "#b300e1", "#00a362",
+    "#ee2d00", "#496da3", "#819562", "#ba55ae", "#007a70", "#b18800", "#9f4eff", "#4b7649",
 )  # fmt: skip
-# More colors cannot be distinguished; they repeat.
-MAX_COLORS = 200
 # More clusters than this cannot be seen in a picture of all.
 MAX_CLUSTERS = 200
 MAX_GRAPH_ITEMS = 2000
@@ -129,11 +129,11 @@ def plot_convergence(history: Any, *, ax: "Axes | None" = None) -> "Axes":
     if marked.size:
         label = "accepted column restart"
         ax.plot(marked, values[marked], "o", color=NEGATIVE, markerfacecolor="white", label=label)
-        ax.legend()
+        ax.legend(frameon=False)
     if values.min() > 0 and values.max() > 10 * values.min():
         ax.set_yscale("log")
     _integer_ticks(ax)
-    ax.grid(axis="y", color="0.9")
+    ax.grid(axis="y", color="0.5", alpha=0.25)
     ax.set(xlabel="iterations and restarts" if marked.size else "iterations", ylabel="objective")
     return ax
 
@@ -401,21 +401,9 @@ def matrix_picture(A: Any, H: Any, pixels: int = 400) -> MatrixPicture:
     return MatrixPicture(means.astype(np.float32), view.edges, S.n)
 
 
-@cache
-def palette(r: int) -> tuple[str, ...]:
-    """Return r colors "#rrggbb" with a contrast of about 3 on white and on near-black."""
-    colors = list(FIRST_COLORS)
-    weights = np.array([0.2126, 0.7152, 0.0722])
-    for k in range(min(r, MAX_COLORS) - len(colors)):
-        # A hue at the golden angle, in linear RGB of given luminance.
-        luminance, saturation = (0.15, 0.27, 0.2)[k % 3], (1.0, 0.55)[k // 3 % 2]
-        hue = np.cos(2 * np.pi * (0.06 + 0.6180339887 * k - np.arange(3) / 3))
-        hue -= weights @ hue
-        most = np.where(hue < 0, luminance / -hue, (1 - luminance) / hue).min()
-        linear = np.clip(luminance + saturation * most * hue, 0, 1)
-        rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-        colors.append("#" + "".join(f"{round(255 * x):02x}" for x in rgb))
-    return tuple(colors[l % len(colors)] for l in range(r))
+def palette(r: int) -> list[str]:
+    """Return r colors "#rrggbb"."""
+    return [COLORS[l % len(COLORS)] for l in range(r)]
 
 
 def full_color(values: Array) -> float:

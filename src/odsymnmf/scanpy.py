@@ -66,17 +66,10 @@ def cluster(
 
     if not (hasattr(adata, "obsp") and hasattr(adata, "uns")):
         raise ValueError(f"adata must be AnnData; got {type(adata).__name__}.")
-    if obsp is not None and neighbors_key is not None:
-        raise ValueError("obsp and neighbors_key exclude each other; give one of them.")
-    if options.get("affinity", "precomputed") != "precomputed":
-        raise ValueError(
-            "scanpy.cluster compares cells by their graph of neighbours; leave affinity out, or "
-            'fit ODSymNMF(affinity=...) to adata.obsm["X_pca"].'
-        )
-    if unknown := {*options} - {*ODSymNMF().get_params()}:
+    known = [name for name in ODSymNMF().get_params() if name != "affinity"]
+    if unknown := {*options}.difference(known):
         raise TypeError(
-            f"scanpy.cluster has no option {min(unknown)!r}; its options are those of ODSymNMF: "
-            f"{', '.join(ODSymNMF().get_params())}."
+            f"scanpy.cluster has no option {min(unknown)!r}; its options are {', '.join(known)}."
         )
     key = obsp or _connectivities(adata, neighbors_key)
     data = to_similarity_matrix(adata, obsp=key)

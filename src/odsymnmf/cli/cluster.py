@@ -94,7 +94,7 @@ def cluster(
         pairs = io.read_weights(weights, data.names)
         more["input"]["weights"] = f"{weights}, {pairs.nnz // 2:,} pairs"
     seconds = {"read": time.perf_counter() - start}
-    for line in [*data.messages, *summary.formulas(data.names)]:
+    for line in data.messages:
         note(f"note: {line}")
     note(f"read {len(data.names):,} items in {seconds['read']:.1f} s; clustering")
     import odsymnmf.estimators  # noqa: F401  (not timed as part of the fit)

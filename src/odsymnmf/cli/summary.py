@@ -2,7 +2,6 @@
 
 import datetime
 import platform
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
 # Clusters, and members or words of each, that are shown on the terminal; the report shows all.
 N_CLUSTERS, N_MEMBERS, N_WORDS = 20, 5, 8
-# A spreadsheet reads names with these beginnings as formulas, unless they are numbers.
-FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(e[+-]?\d+)?$)", re.IGNORECASE)
 
 
 def record(
@@ -150,14 +147,3 @@ def input_name(paths: Sequence[str]) -> str:
     """Return the name of the input."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return plain(Path(paths[0]).resolve().name, 100) + more
-
-
-def formulas(names: Sequence[str]) -> list[str]:
-    """Return a message about names that spreadsheets read as formulas."""
-    # Names are written unchanged, so that they match those of the input.
-    like = [name for name in names if FORMULA.match(name)]
-    return [
-        f"{len(like)} of the names look like formulas, such as {plain(name)!r}; in a spreadsheet, "
-        "import the names in labels.csv and membership.csv as text"
-        for name in like[:1]
-    ]

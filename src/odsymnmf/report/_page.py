@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -116,7 +117,7 @@ def page(
         settings_hidden="" if settings else "hidden",
         settings=_facts({name: as_text(value) for name, value in settings.items()}),
         facts=_facts({**fit_facts(result, S), **(facts or {})}),
-        curve=_convergence(*(plots.history_of(result) or (np.empty(0), ()))),
+        curve=_convergence(result),
     )
 
 
@@ -235,22 +236,28 @@ def _matrix_and_graph(
     }
 
 
-def _convergence(history: Any, restarts: Any) -> str:
-    """Return the objective by iteration and restart."""
-    if not (history.size and np.isfinite(history).all()):
+def _convergence(result: Any) -> str:
+    """Return the objective by iteration as an image."""
+    history = plots.history_of(result)
+    if history is None or not (len(history[0]) and np.isfinite(history[0]).all()):
         return '<p class="muted">No history was recorded.</p>'
-    is_restart = np.isin(np.arange(len(history)), restarts).tolist()
-    n_restarts = np.cumsum(is_restart)
-    titles = [f"at the start: {history[0]:.6g}"]
-    for k in range(1, len(history)):
-        steps = count(k - n_restarts[k], "iteration")
-        steps += f" and {count(n_restarts[k], 'restart')}" if n_restarts[k] else ""
-        titles.append(f"{'column restart, ' * is_restart[k]}after {steps}: {history[k]:.6g}")
-    label = f"Objective: {'; '.join(dict.fromkeys([titles[0], titles[-1]]))}."
-    name = "iterations and restarts" if any(is_restart) else "iterations"
-    note = '<p class="note"><span class="ring"></span> accepted column restart</p>'
-    curve = pictures.curve(history, titles, is_restart, name, label)
-    return curve + note * any(is_restart)
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        return '<p class="muted">Not drawn: matplotlib is not installed.</p>'
+    names = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    style: dict[Any, Any] = dict.fromkeys(names, plots.UNASSIGNED)  # on white and on black
+    style |= {"svg.fonttype": "none", "svg.hashsalt": "odsymnmf"}
+    svg = io.BytesIO()
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(4.6, 2.8), layout="constrained")
+        ax = plots.plot_convergence(result, ax=figure.add_subplot())
+        ax.spines[["top", "right"]].set_visible(False)
+        figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
+    data = base64.b64encode(svg.getvalue()).decode("ascii")
+    label = f"Objective: {history[0][0]:.6g} at the start, {history[0][-1]:.6g} at the end"
+    return f'<img class="curve" alt="{label}" src="data:image/svg+xml;base64,{data}">'
 
 
 def _facts(facts: Mapping[str, str]) -> str:
@@ -263,7 +270,7 @@ def _facts(facts: Mapping[str, str]) -> str:
 
 
 def _colors(r: int) -> str:
-    colors = enumerate(plots.palette(min(r, plots.MAX_COLORS)))
+    colors = enumerate(plots.palette(min(r, len(plots.COLORS))))
     rules = "".join(f".c{l}{{--c:{color}}}" for l, color in colors)
     root = f"--plus:{plots.POSITIVE};--minus:{plots.NEGATIVE}"
     return f"\n:root{{{root}}}.cx{{--c:{plots.UNASSIGNED}}}{rules}\n"

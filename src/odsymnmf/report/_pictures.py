@@ -1,13 +1,11 @@
-"""SVG pictures of the report: the sorted matrix, the graph, and curves."""
+"""SVG pictures of the report: the sorted matrix and the graph."""
 
 import base64
 import struct
 import zlib
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Collection
 from html import escape
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -27,15 +25,11 @@ GRAPH_SIDE, MARGIN = 520, 22
 # Items with this fraction of the largest degree are labeled first, in a larger font.
 HUB_FRACTION, MAX_HUBS = 0.3, 30
 SMALL_FONT, LARGE_FONT, LINE_HEIGHT, LABEL_LENGTH = 11.5, 15.5, 1.1, 22
-# Curves: the frame, and the number of points on the line and as dots.
-WIDTH, HEIGHT = 440, 250
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 38
-MAX_POINTS, MAX_DOTS = 400, 60
 
 
 def css(l: int) -> str:
     """Return the class with the color of a cluster, -1 for unassigned."""
-    return "cx" if l < 0 else f"c{l % plots.MAX_COLORS}"
+    return "cx" if l < 0 else f"c{l % len(plots.COLORS)}"
 
 
 def number(x: float) -> str:
@@ -66,12 +60,9 @@ def matrix(picture: MatrixPicture) -> str:
     if p == picture.n:
         pixels = "One pixel is one pair of items."
     full = full_color(picture.values)
-    least, most = (float(end(picture.values, initial=0.0)) for end in (np.nanmin, np.nanmax))
-    ramp = f'<span>0</span><span class="ramp"></span><span>{number(full)}'
-    ramp += f"{' or more' * (most > full)}</span>"
+    ramp = f'<span>0</span><span class="ramp"></span><span>{number(full)} or more</span>'
     if has_negative(picture.values):
-        low = f"<span>{number(-full)}{' or less' * (least < -full)}</span>"
-        ramp = f'{low}<span class="ramp down"></span>{ramp}'
+        ramp = f'<span>{number(-full)} or less</span><span class="ramp down"></span>{ramp}'
     return (
         f'<p class="note">In each cluster the strongest member comes first. {pixels}</p>'
         f'<svg class="heat" viewBox="0 0 {SIDE + start} {SIDE + start}" role="img" '
@@ -223,50 +214,3 @@ def _overlap(boxes: Array, others: Array) -> Array:
     ends = np.minimum(boxes[:, None, 2:], others[:, 2:])
     starts = np.maximum(boxes[:, None, :2], others[:, :2])
     return np.asarray(np.maximum(ends - starts, 0).prod(axis=2).sum(axis=1))
-
-
-def curve(
-    y: Array, titles: Sequence[str], is_restart: Sequence[bool], name: str, label: str
-) -> str:
-    """Return y over its index with rings at restarts; logarithmic if y varies by more than 10."""
-    is_log = y.min() > 0 and y.max() > 10 * y.min()
-    height = np.log10(y) if is_log else y
-    ticks, steps = _ticks(height.min(), height.max()), np.arange(len(y))
-    if is_log:
-        ticks = np.unique(np.concatenate([np.floor(ticks), np.ceil(ticks)]))
-    x = np.interp(steps, [0, max(steps[-1], 1)], [LEFT, WIDTH - RIGHT])
-    down: Any = partial(np.interp, xp=ticks[[0, -1]], fp=[HEIGHT - BOTTOM, TOP])
-    parts = [
-        f'<path class="grid" d="M{LEFT} {v:.1f}H{WIDTH - RIGHT}"/>'
-        f'<text class="end" x="{LEFT - 7}" y="{v + 4:.1f}">{number(10**t if is_log else t)}</text>'
-        for t, v in zip(ticks, down(ticks), strict=True)
-    ]
-    parts += [
-        f'<text class="mid" x="{x[k]:.1f}" y="{HEIGHT - BOTTOM + 17}">{k:,}</text>'
-        for k in np.intersect1d(_ticks(0, steps[-1]), steps).astype(int).tolist()
-    ]
-    shown = np.unique(np.linspace(0, steps[-1], MAX_POINTS).round().astype(int)).tolist()
-    points = [f"{x[k]:.1f},{v:.1f}" for k, v in zip(shown, down(height[shown]), strict=True)]
-    dots = shown if len(y) <= MAX_DOTS + 1 else []
-    circles = [
-        f'<circle class="{"restart" if is_restart[k] else "dot"}" cx="{x[k]:.1f}" '
-        f'cy="{down(height[k]):.1f}" r="{5 if is_restart[k] else 2.6}">'
-        f"<title>{titles[k]}</title></circle>"
-        for k in sorted({*dots, *np.flatnonzero(is_restart).tolist()})
-    ]
-    return (
-        f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
-        f'{"".join(parts)}<text class="mid" x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" '
-        f'y="{HEIGHT - 4}">{name}</text><polyline points="{" ".join(points)}"/>'
-        f"{''.join(circles)}</svg>"
-    )
-
-
-def _ticks(low: float, high: float) -> Array:
-    """Return about five round numbers from below ``low`` to above ``high``."""
-    if not high > low:
-        low, high = 0.5 * low, 1.5 * high or 1.0
-    rough = (high - low) / 4
-    unit = 10.0 ** np.floor(np.log10(rough))
-    step = unit * next(s for s in (1, 2, 5, 10) if s * unit >= rough * 0.999)
-    return step * np.arange(np.floor(low / step), np.ceil(high / step) + 1)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from odsymnmf.choose.result import HEADERS, NumberOfClusters
 from odsymnmf.membership_view import MembershipView
-from odsymnmf.plots import MAX_CLUSTERS, MAX_COLORS, MIN_SLICE, clean, count, shorten
+from odsymnmf.plots import COLORS, MAX_CLUSTERS, MIN_SLICE, clean, count, shorten
 from odsymnmf.report._pictures import css, number
 from odsymnmf.utils import Array
 
@@ -205,7 +205,7 @@ def items(view: MembershipView, names: Sequence[str], topics: Topics | None) -> 
         "top": table.indices.tolist(),
         "percent": percent[entries].tolist(),
         "others": (np.diff(view.H.indptr)[order] - counts).tolist(),
-        "colors": MAX_COLORS,
+        "colors": len(COLORS),
         "totals": view.sizes.tolist() if many else [],
         "words": [top_words(topic) for topic in topics] if many and topics is not None else [],
     }
