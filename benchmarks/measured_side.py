@@ -5,7 +5,6 @@ are made with NumPy and SciPy, and only public names are used, so that any two v
 """
 
 import hashlib
-import inspect
 import json
 import sys
 import time
@@ -61,17 +60,17 @@ def data(name: str, dtype: str) -> Any:
     if kind == "dense":
         H = rng.random((n, r)) * (rng.random((n, r)) < 0.3)
         noise = rng.exponential(0.1, size=(n, n))
-        made: Any = H @ H.T + (noise + noise.T) / 2
+        A: Any = H @ H.T + (noise + noise.T) / 2
     elif kind == "documents":
-        made = counts(n, r, degree, rng)
+        A = counts(n, r, degree, rng)
     elif kind == "features":
-        made = rng.random((n, degree)) * (rng.random((n, degree)) < 0.3)
+        A = rng.random((n, degree)) * (rng.random((n, degree)) < 0.3)
     elif kind == "points":
-        made = 3 * rng.standard_normal((r, degree))[np.arange(n) % r]
-        made += rng.standard_normal((n, degree))
+        A = 3 * rng.standard_normal((r, degree))[np.arange(n) % r]
+        A += rng.standard_normal((n, degree))
     else:
-        made = graph(n, r, degree, rng)
-    return made.astype(dtype)
+        A = graph(n, r, degree, rng)
+    return A.astype(dtype)
 
 
 def similarity(name: str, dtype: str, weights: str | None) -> tuple[Any, dict[str, Any]]:
@@ -118,8 +117,6 @@ def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
     estimator = setting["estimator"]
     A, weights = similarity(name, dtype, setting["weights"])
     call = getattr(od, estimator) if estimator else od.factorize
-    if "sparse_membership" in options and "memberships" in inspect.signature(call).parameters:
-        options["memberships"] = "sparse" if options.pop("sparse_membership") else "full"
     if "init" in options:
         options["init"] = start(options["init"], SIZES[name][0], r, dtype)
     if not estimator:
@@ -152,14 +149,14 @@ def digest(H: Any) -> str:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    made: dict[str, Any] = {}
+    fits: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for line in sys.stdin:
         answer: dict[str, Any] = {}
         try:
-            if line not in made:
-                made[line] = fit_function(json.loads(line))
-            fit, results = made[line]
+            if line not in fits:
+                fits[line] = fit_function(json.loads(line))
+            fit, results = fits[line]
             count = counts.get(line, 1)
             begun = time.process_time()
             for _ in range(count):

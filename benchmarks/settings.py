@@ -68,10 +68,10 @@ def main(data: Path | None) -> None:
 
     def rows() -> Iterator[list[str]]:
         for setting in TRIED:
-            found = [(p.family, score(X, groups, setting.fit_predict)) for p, X, groups in chosen]
-            nmi = [np.mean([s.nmi for f, s in found if f == family]) for family in GRAPHS]
-            times.append(sum(s.seconds for _, s in found))
-            values = [*nmi, np.mean([s.nmi for _, s in found])]
+            scores = [(p.family, score(X, groups, setting.fit_predict)) for p, X, groups in chosen]
+            nmi = [np.mean([s.nmi for f, s in scores if f == family]) for family in GRAPHS]
+            times.append(sum(s.seconds for _, s in scores))
+            values = [*nmi, np.mean([s.nmi for _, s in scores])]
             yield [str(setting), *(f"{v:.3f}" for v in values), f"{times[-1] / times[0]:.2f}"]
 
     table(
