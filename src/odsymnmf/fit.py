@@ -109,7 +109,7 @@ class Fit:
         if is_sparse:
             return self._sparse(A, count)
         assert count is not None
-        return self._dense(A, count)
+        return self.dense(A, count)
 
     @property
     def min_gain(self) -> float:
@@ -206,7 +206,7 @@ class Fit:
         n_iter, status = run.state.n_iter, run.status
         return Factorization(H, run.end, run.history, n_iter, status, none, None, scales)
 
-    def _dense(self, A: Similarity, r: int) -> Factorization:
+    def dense(self, A: Any, r: int, make_rounds: Callable[..., Rounds] = Rounds) -> Factorization:
         """Fit a dense H."""
         jobs, rng = threads(self.n_jobs), as_random(self.random_state)
         require_memory(A, r, self.init)
@@ -237,7 +237,8 @@ class Fit:
         with limit_blas_threads():
             H = saved[1]["H"] if saved else initialize(solver, r, first, rng)
         solver.H = H
-        rounds = None if jobs is None else Rounds(solver, jobs)
+        with limit_blas_threads():
+            rounds = None if jobs is None else make_rounds(solver, jobs)
         with limit_blas_threads(), rounds or nullcontext():
             run = Run(
                 solver,

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.worker import pack, unpack
 from odsymnmf.solvers import rounds
 
@@ -61,10 +60,8 @@ def test_chunks_and_number_of_workers(client, case, seed, n, chunks, n_workers, 
     kind, loss = case
     A, options = problem(kind, seed, n), {"loss": loss, "random_state": seed, "max_iter": 3}
     with pytest.MonkeyPatch.context() as patch:
-        present = WorkerGroup._present
-        patch.setattr(
-            WorkerGroup, "_present", lambda group: dict(sorted(present(group).items())[:n_workers])
-        )
+        threads = client.nthreads()
+        patch.setattr(client, "nthreads", lambda: dict(sorted(threads.items())[:n_workers]))
         found = factorize(in_blocks(A, chunks), r, **options)
     assert_same(found, factorize(A, r, n_jobs=2, restarts=0, **options))
 

@@ -11,7 +11,7 @@ from distributed_problems import assert_same, assert_same_model, factorize, fit,
 from numpy.testing import assert_array_equal
 
 import odsymnmf as od
-from odsymnmf.distributed import cluster, worker
+from odsymnmf.distributed import worker
 from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.fit import InterruptedWarning
 
@@ -74,12 +74,6 @@ def test_error_on_one_worker(client, monkeypatch):
         with pytest.raises(ZeroDivisionError, match="on a worker"):
             factorize(in_blocks(A))
     assert_same(factorize(in_blocks(A)), factorize(A, n_jobs=2))
-
-
-def test_another_version(client, monkeypatch):
-    monkeypatch.setattr(cluster, "__version__", "0.0.1")
-    with pytest.raises(RuntimeError, match=r"the client 0\.0\.1"):
-        factorize(in_blocks(problem("sparse")))
 
 
 def test_interrupt_during_sweep(client, monkeypatch):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf import __version__
 from odsymnmf.distributed.row_blocks import RowBlocks
 from odsymnmf.distributed.worker import FitWorker, Layout, WorkerLostError
 from odsymnmf.utils import Array
@@ -37,15 +36,9 @@ def current_client() -> Any:
     from distributed import Client
 
     try:
-        client = Client.current()
+        return Client.current()
     except ValueError:
         return None
-    if client.asynchronous:
-        raise ValueError(
-            "the current client of Dask is asynchronous; make a synchronous one, Client(address), "
-            "and call this in a thread."
-        )
-    return client
 
 
 class WorkerGroup:
@@ -78,7 +71,6 @@ class WorkerGroup:
         self._blocks: list[Any] | None = blocks
         self._workers: list[Any] = []
         self._addresses: list[str] = []
-        self._n_calls = 0
         self._setup: list[tuple[Any, ...]] = []
 
     def setup(self, *call: Any) -> None:
@@ -93,35 +85,43 @@ class WorkerGroup:
     def repeat(self, task: Callable[[], Any]) -> Any:
         """Return ``task()``; if a worker is lost, repeat it on the workers that are present."""
         for attempt in range(N_TRIES):
+            self.client.wait_for_workers(1, timeout=TIMEOUT)
             try:
                 if not self._workers:
                     self._create()
                 return task()
             except Exception as error:
-                if attempt == N_TRIES - 1 or not self._is_lost(error):
-                    raise
+                is_lost = self._is_lost(error)
                 self.close()
+                if attempt == N_TRIES - 1 or not is_lost:
+                    raise
                 self.n_lost += 1
                 time.sleep(CHECK_EVERY)
 
     def run(self, method: str, *args: Any) -> list[Any]:
         """Call a method of all workers, once."""
-        self._n_calls += 1
+        calls: list[Any] = []
         try:
-            return self._wait([w.run(self._n_calls, method, *args) for w in self._workers])
-        except BaseException:
-            self._send("stop", self._n_calls)
+            calls += (worker.run(method, *args) for worker in self._workers)
+            return self._wait(calls)
+        except KeyboardInterrupt:
+            if len(calls) < len(self._workers):
+                self.close()
+            with suppress(Exception):  # the workers finish the call
+                self._wait(calls)
             raise
 
     def close(self) -> None:
-        """Release the memory of the workers."""
-        self._send("close")
+        """End running calls, and release the memory of the workers."""
+        for worker in self._workers:
+            with suppress(Exception):  # it cannot be reached
+                worker.close()
         self._workers, self.is_current = [], False
 
     def _create(self) -> None:
         client, starts = self.client, self.rows.starts
         blocks = self._blocks or client.compute(self.rows.cleaned())
-        self._blocks, threads = None, self._present()
+        self._blocks, threads = None, client.nthreads()
         self._addresses = sorted(threads)[: len(self.work)]
         ranges = _ranges(self.layout.tiles, self.work, len(self._addresses))
         self.layout, futures = self.layout._replace(ranges=ranges), []
@@ -129,23 +129,11 @@ class WorkerGroup:
             part = slice(bisect_right(starts, own.start) - 1, bisect_left(starts, own.stop))
             args = self.layout, rank, threads[address], blocks[part], starts[part]
             options = {"actor": True, "workers": [address], "pure": False}
-            futures.append(client.submit(FitWorker, __version__, *args, **options))
+            futures.append(client.submit(FitWorker, *args, **options))
         self._workers = self._wait(futures)
         self._wait([worker.meet(self._workers) for worker in self._workers])
         for call in [("load",), *self._setup]:
             self.run(*call)
-
-    def _present(self) -> dict[str, int]:
-        """Return the addresses of the workers and their threads."""
-        try:
-            self.client.wait_for_workers(1, timeout=TIMEOUT)
-        except TimeoutError:
-            raise RuntimeError(
-                f"{self.client.scheduler.address} had no worker for {TIMEOUT:.0f} s; start some. "
-                "With checkpoint=, the fit can then be resumed."
-            ) from None
-        threads: dict[str, int] = self.client.nthreads()
-        return threads
 
     def _wait(self, futures: list[Any]) -> list[Any]:
         """Return the results of calls, or of Dask futures; WorkerLostError if a worker is lost."""
@@ -168,12 +156,6 @@ class WorkerGroup:
             return error.args[0] in {worker.key for worker in self._workers}
         kinds = WorkerLostError, CancelledError, OSError
         return isinstance(error, kinds) or "Worker holding Actor was lost" in str(error)
-
-    def _send(self, method: str, *args: Any) -> None:
-        """Call a method of the workers that can be reached, without waiting."""
-        for worker in self._workers:
-            with suppress(Exception):
-                getattr(worker, method)(*args)
 
 
 def _ranges(tiles: list[slice], work: Array, size: int) -> list[slice]:

@@ -1,7 +1,8 @@
 """A fit of similarities that are on the workers of a Dask client."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,23 +10,25 @@ import numpy as np
 from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.row_blocks import RowBlocks, facts_of, from_array
 from odsymnmf.distributed.worker import Layout, Statistics, pack, unpack
-from odsymnmf.init.initialize import initialize, named_or_array
-from odsymnmf.result import Factorization, of_run
-from odsymnmf.similarity import Dense, Similarity, Sparse
-from odsymnmf.similarity.base import SimilaritySummary, inner_product, pair_squares
-from odsymnmf.similarity.weights import EQUAL
-from odsymnmf.solvers.base import PairwiseLoss
-from odsymnmf.solvers.losses import loss_class, make_solver
-from odsymnmf.solvers.rescale import Magnitude, within_reason
-from odsymnmf.solvers.rounds import ROUNDING, SweepResult, row_tiles, tiles
-from odsymnmf.solvers.run import Run
-from odsymnmf.utils import Array, as_random, bound, limit_blas_threads, whole_number
+from odsymnmf.result import Factorization
+from odsymnmf.similarity import Dense, Similarity, Sparse, base
+from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.solvers.losses import loss_class
+from odsymnmf.solvers.objective import listed_errors
+from odsymnmf.solvers.rounds import Rounds, SweepResult, row_tiles, tiles
+from odsymnmf.utils import Array, whole_number
 
 if TYPE_CHECKING:
     from odsymnmf.fit import Fit
 
 INITS = ("random", "spectral", "nndsvd")
 LOCAL = "fit it on one machine, with factorize(A.compute(), ...)"
+
+
+class UnknownPairs(PairWeights):
+    """Weights of which the workers list the exceptions."""
+
+    has_lighter = True
 
 
 class RemoteSimilarity:
@@ -43,8 +46,7 @@ class RemoteSimilarity:
     affinity : {"precomputed", "cosine"}
     """
 
-    # Pair weights are with the rows.
-    weights = EQUAL
+    block_entries = 0
     degrees = Similarity.degrees
     inverse_sqrt_degrees = Similarity.inverse_sqrt_degrees
     recompute_if_cancelled = Similarity.recompute_if_cancelled
@@ -68,6 +70,7 @@ class RemoteSimilarity:
         self.n, self.dtype = rows.n, np.dtype(np.result_type(*(f.dtype for f in facts)))
         self.n_features, self.is_sparse = rows.m or None, facts[0].is_sparse
         self.n_unknown = sum(f.n_unknown for f in facts)
+        self.weights = UnknownPairs() if self.n_unknown else EQUAL
         if 2 * self.n_unknown > self.n * (self.n - 1):
             raise ValueError(f"more than half of all pairs are unknown (NaN); {LOCAL}.")
         counts = np.concatenate([f.counts for f in facts])
@@ -86,8 +89,8 @@ class RemoteSimilarity:
 
     @cached_property
     def _statistics(self) -> Statistics:
-        low, positive, high, counts, squares = zip(*self.group.call("statistics"), strict=True)
-        return Statistics(min(low), min(positive), max(high), sum(counts), np.concatenate(squares))
+        low, high, counts, squares = zip(*self.group.call("statistics"), strict=True)
+        return Statistics(min(low), max(high), sum(counts), np.concatenate(squares))
 
     @property
     def diagonal_rounding(self) -> Any:
@@ -115,23 +118,23 @@ class RemoteSimilarity:
             return float(np.sum(squares))
         return max(0.0, sum(self.group.call("gram_squares")) - float(np.sum(squares**2)))
 
-    def hash(self) -> str:
-        """Return a hash of the sums of squares of all rows."""
-        head = repr((self.n, self.n_features, self.dtype.str, self.is_sparse, self.n_unknown))
-        return sha256(head.encode() + self._statistics.row_squares.tobytes()).hexdigest()
+    def to_arrays(self) -> dict[str, Any]:
+        """Return arrays that identify the similarities."""
+        facts = [self.n_features or 0, self.is_sparse, self.n_unknown]
+        return {"row_squares": self._statistics.row_squares, "facts": facts}
 
-    def summary(self) -> SimilaritySummary:
-        """Return degrees, sign and density, as `Similarity.summary`."""
-        low, positive, high, n_nonzero, _ = self._statistics
+    def summary(self) -> base.SimilaritySummary:
+        """Return degrees, sign and density; whether A is binary is not determined."""
+        low, _, n_nonzero, _ = self._statistics
         if not self.n_features:
             degrees = np.concatenate(self.group.call("absolute_degrees"))
             density = n_nonzero / max(1, self.n * (self.n - 1))
-            return SimilaritySummary(degrees, low < 0, density, low >= 0 and positive == high > 0)
+            return base.SimilaritySummary(degrees, low < 0, density, False)
         if low < 0:
-            return SimilaritySummary(np.full(self.n, np.nan), True, 1.0, False)
+            return base.SimilaritySummary(np.full(self.n, np.nan), True, 1.0, False)
         d: Array = self.degrees()  # type: ignore[misc]
         d[d <= np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding] = 0.0
-        return SimilaritySummary(d, False, 1.0, False)
+        return base.SimilaritySummary(d, False, 1.0, False)
 
     def scale(self, s: Array) -> "RemoteSimilarity":
         """Replace A_ij by s_i A_ij s_j, and return self."""
@@ -153,49 +156,51 @@ class RemoteSimilarity:
         """Return what the workers keep up to date, to be loaded from them."""
         return RemoteProducts(self.n_features, H.shape[1])
 
-    def _of_items(self, H: Array, *call: Any) -> Array:
-        """Set H on the workers and call a method; return the results for all items."""
+    def _of_items(self, H: Array, function: Callable[..., Any], *args: Any) -> Array:
+        """Return what a function of A, items and H returns for all items."""
         rows = pack(H.astype(self.dtype, copy=False))
 
         def task() -> list[Any]:
             self.group.is_current = False
             self.group.run("set_H", H.shape, rows)
-            return self.group.run(*call)
+            return self.group.run("of_items", function, *args)
 
         return np.concatenate(self.group.repeat(task), axis=-1)
 
+    def _listed(self, H: Array, function: Callable[..., Any], *args: Any) -> float:
+        """Return a sum over the unknown pairs, which the workers list."""
+        return float(np.sum(self._of_items(H, function, *args))) if self.n_unknown else 0.0
+
     def stored_errors(self, items: Array, H: Array) -> Array:
-        return self._of_items(H, "item_errors", "stored_errors")
+        return self._of_items(H, Similarity.stored_errors)
 
     def stored_squares(self, items: Array, H: Array) -> Array:
-        return self._of_items(H, "item_errors", "stored_squares")
+        return self._of_items(H, Sparse.stored_squares)
 
     def pairwise_errors(self, items: Array, H: Array) -> Array:
-        return self._of_items(H, "item_errors", "pairwise_errors")
-
-    def _listed_error(self, H: Array, power: int) -> float:
-        return float(np.sum(self._of_items(H, "listed_errors", power))) if self.n_unknown else 0.0
+        return self._of_items(H, Similarity.pairwise_errors)
 
     def squared_error(self, H: Array) -> float:
         """Return sum_{i != j} w_ij (A_ij - h_i . h_j)^2."""
         if self.n_features:
-            inner = inner_product(H, self.matmul(H.astype(np.float64, copy=False)))
-            return max(0.0, self.sum_of_squares - 2.0 * inner + pair_squares(H))
+            inner = base.inner_product(H, self.matmul(H.astype(np.float64, copy=False)))
+            return max(0.0, self.sum_of_squares - 2.0 * inner + base.pair_squares(H))
         kind: Any = Sparse if self.is_sparse else Dense
-        return max(0.0, kind.squared_error(self, H) + self._listed_error(H, 2))
+        return max(0.0, kind.squared_error(self, H) + self._listed(H, listed_errors, 2))
 
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} w_ij |A_ij - h_i . h_j|."""
-        remote: Any = self
-        return max(0.0, Similarity.absolute_error(remote, H) + self._listed_error(H, 1))
+        value = base.pair_products(H) + float(np.sum(self._of_items(H, Similarity.stored_errors)))
+        return max(0.0, value + self._listed(H, listed_errors, 1))
 
     def explained(self, H: Array) -> tuple[float, float]:
         """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
-        remote: Any = self
-        inner, squares = Similarity.explained(remote, H)
-        if self.n_unknown:
-            squares += float(np.sum(self._of_items(H, "listed_squares")))
-        return inner, squares
+        squares = base.pair_squares(H) + self._listed(H, _unknown_squares)
+        return base.inner_product(H, self.matmul(H)), squares
+
+
+def _unknown_squares(A: Similarity, items: Array, H: Array) -> Array:
+    return base.listed_squares(A.weights.excess, items, H)
 
 
 class RemoteProducts:
@@ -208,26 +213,34 @@ class RemoteProducts:
         return self._state
 
 
-def sweep(group: WorkerGroup, solver: PairwiseLoss) -> SweepResult:
-    """Make one sweep on the workers; H and the sums over it are also with the client."""
-    H = solver.H
+class RemoteRounds(Rounds):
+    """Sweeps by a group of workers; H and the sums over it are also with the client."""
 
-    def task() -> list[Any]:
-        sums = None
-        if not group.is_current:
-            group.run("set_H", H.shape, pack(H))
-            sums = solver.state()
-        group.is_current = False
-        return group.run("sweep", sums)
+    def __init__(self, group: WorkerGroup, solver: Any, n_threads: int):
+        super().__init__(solver)
+        self.group = group
+        group.setup("set_loss", solver.name, solver.upper, self.tolerance)
 
-    results = group.repeat(task)
-    for own, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
-        unpack(rows, H[own])
-    result: SweepResult
-    result, sums, _ = results[0]
-    solver.load(sums)
-    group.is_current = True
-    return result
+    def __call__(self, progress: Any = None) -> SweepResult:
+        """Update every row of H once."""
+        group, solver = self.group, self.solver
+
+        def sweep() -> list[Any]:
+            sums = None
+            if not group.is_current:
+                group.run("set_H", solver.H.shape, pack(solver.H))
+                sums = solver.state()
+            group.is_current = False
+            return group.run("sweep", sums)
+
+        results = group.repeat(sweep)
+        for own, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
+            unpack(rows, solver.H[own])
+        result: SweepResult
+        result, sums, _ = results[0]
+        solver.load(sums)
+        group.is_current = True
+        return result
 
 
 def check_options(options: "Fit", r: Any, weights: Any, zero_weight: Any, name: str = "r") -> int:
@@ -262,30 +275,7 @@ def fit_array(
 
 def fit(A: RemoteSimilarity, r: int, options: "Fit") -> Factorization:
     """Find H, as `odsymnmf.factorize` does with ``n_jobs``."""
-    init = options.init
-    if isinstance(init, str) and init == "auto":
-        init = "spectral"
-    with limit_blas_threads():
-        remote: Any = A
-        magnitude = Magnitude.of(remote)
-        remote = magnitude.similarity(remote)
-        upper = float(magnitude.down(bound(options.upper)))
-        limit = within_reason(remote, upper, options.diagonal, A.n_unknown > 0)
-        loss = make_solver(options.loss, remote, limit)
-        tolerance = ROUNDING * loss.objective_at_zero()
-        A.group.setup("set_loss", loss.name, limit, tolerance)
-        first = named_or_array(init, remote, r, magnitude.down)
-        checkpoint = options.make_checkpoint(A.hash, r, first, restarts=0, rounds=True)
-        saved = checkpoint and checkpoint.saved
-        rng = as_random(options.random_state)
-        loss.H = saved[1]["H"] if saved else initialize(loss, r, first, rng)
-        run = Run(
-            loss,
-            partial(sweep, A.group, loss),
-            max_iter=options.max_iter,
-            tol=options.tol,
-            callback=magnitude.callback(loss, options.callback),
-            checkpoint=checkpoint,
-        )
-        run.complete()
-    return of_run(run, magnitude)
+    is_auto = isinstance(options.init, str) and options.init == "auto"
+    init = "spectral" if is_auto else options.init
+    options = replace(options, init=init, restarts=0, n_jobs=1)
+    return options.dense(A, r, partial(RemoteRounds, A.group))

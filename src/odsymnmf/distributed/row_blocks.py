@@ -1,5 +1,6 @@
 """Similarities or features in blocks of rows that Dask computes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,11 +13,11 @@ from odsymnmf.io.symmetrize import (
     SYMMETRIZE,
     combine,
     fill_from_transpose,
-    largest_asymmetry,
 )
 from odsymnmf.io.text import edge_columns, frame_edges
 from odsymnmf.similarity import cosine
 from odsymnmf.similarity.validation import CleanRows, clean_rows, refuse_infinite
+from odsymnmf.similarity.weights import with_data
 from odsymnmf.utils import Array, asymmetry
 
 # Number of row blocks that edges are sorted into.
@@ -56,19 +57,15 @@ class RowBlocks:
         """
         import dask
 
-        blocks = dask.compute(*self.blocks)
-        if any(sparse.issparse(block) for block in blocks):
-            return sparse.csr_array(sparse.vstack(blocks, format="csr"))
-        return np.concatenate(blocks)
+        return stack(dask.compute(*self.blocks))
 
     def cleaned(self) -> list[Any]:
         """Return the validated blocks, for Dask to compute."""
         import dask
 
-        if self.m:
-            return [dask.delayed(_document_rows, pure=False)(block) for block in self.blocks]
         clean = dask.delayed(_clean_block, pure=False)
-        return [clean(*pair) for pair in zip(self.blocks, self.starts, strict=False)]
+        pairs = zip(self.blocks, self.starts, strict=False)
+        return [clean(block, start, self.m > 0) for block, start in pairs]
 
 
 def from_array(A: Any, *, features: bool = False) -> RowBlocks:
@@ -93,9 +90,9 @@ def from_array(A: Any, *, features: bool = False) -> RowBlocks:
         )
     if 0 in (n, m):
         raise ValueError(f"A is empty {A.shape}; there is nothing to factorize.")
-    stack, rows = dask.delayed(_side_by_side, pure=False), A.to_delayed().tolist()
+    join, rows = dask.delayed(stack, pure=False), A.to_delayed().tolist()
     sizes = A.chunks[0]
-    blocks = [stack(list(row)) for row, size in zip(rows, sizes, strict=True) if size]
+    blocks = [join(list(row), axis=1) for row, size in zip(rows, sizes, strict=True) if size]
     starts = [0, *np.cumsum([size for size in sizes if size]).tolist()]
     return RowBlocks(blocks, starts, n, m if features else 0)
 
@@ -132,26 +129,23 @@ def cut_rows(
         matrices.append(block.matrix[own])
         empty = sparse.csr_array(matrices[-1].shape)
         unknown.append(empty if block.unknown is None else block.unknown[own])
-    is_sparse = sparse.issparse(matrices[0])
-    matrix = sparse.vstack(matrices, format="csr") if is_sparse else np.concatenate(matrices)
-    return matrix.astype(dtype, copy=False), sparse.vstack(unknown, format="csr")
+    return stack(matrices).astype(dtype, copy=False), stack(unknown)
 
 
-def _side_by_side(pieces: list[Any]) -> Any:
-    if any(sparse.issparse(piece) for piece in pieces):
-        return sparse.csr_array(sparse.hstack(pieces, format="csr"))
-    return np.hstack(pieces)
+def stack(matrices: Sequence[Any], axis: int = 0) -> Any:
+    """Join matrices, as CSR if one of them is sparse."""
+    if any(sparse.issparse(M) for M in matrices):
+        join = sparse.hstack if axis else sparse.vstack
+        return sparse.csr_array(join(matrices, format="csr"))
+    return np.concatenate(matrices, axis)
 
 
-def _clean_block(block: Any, start: int) -> CleanRows:
+def _clean_block(block: Any, start: int, are_features: bool) -> CleanRows:
+    if are_features:
+        return CleanRows(cosine(block).X, np.empty(0), None)
     rows = clean_rows(block, start)
     refuse_infinite(rows.matrix, start)
     return rows
-
-
-def _document_rows(block: Any) -> CleanRows:
-    X = cosine(block).X
-    return CleanRows(X, np.empty(0), None)
 
 
 # --- edges ---------------------------------------------------------------------------------------
@@ -217,12 +211,9 @@ def from_edges(
         for task in (_number_items, _split_edges, _edges_of_rows, _directions, _symmetric_rows)
     )
     parts = df[columns].to_delayed()
-    found = [
-        ids for ids in dask.compute(*(number(p, columns, is_int)[0] for p in parts)) if len(ids)
-    ]
-    if not found:
+    ids = np.concatenate(dask.compute(*(number(part, columns, is_int)[0] for part in parts)))
+    if not len(ids):
         raise ValueError("the table has no edges; give at least one.")
-    ids = np.concatenate(found)
     ids = np.unique(ids) if is_int else np.array(list(dict.fromkeys(ids)), dtype=object)
     n = len(ids)
     starts = np.linspace(0, n, min(len(parts), N_BLOCKS, n) + 1).astype(int).tolist()
@@ -255,63 +246,61 @@ def _split_edges(
         return [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))] * len(blocks)
     i, j = pd.Index(ids).get_indexer(own_ids)[np.array(edges[:2])]
     weights = np.ones(len(i)) if edges.weights is None else edges.weights
-    found = []
+    pieces = []
     for start, stop in blocks:
         touches = (i != j) & (((i >= start) & (i < stop)) | ((j >= start) & (j < stop)))
-        found.append((i[touches], j[touches], weights[touches]))
-    return found
+        pieces.append((i[touches], j[touches], weights[touches]))
+    return pieces
 
 
 def _edges_of_rows(pieces: list[tuple[Array, Array, Array]], n: int) -> Any:
     """Return the edges that touch a block of items as an n x n matrix, repeated ones summed."""
-    i, j, weights = (np.concatenate(some) for some in zip(*pieces, strict=True))
+    i, j, weights = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return sparse.csr_array(sparse.coo_array((weights, (i, j)), shape=(n, n)))
 
 
 class Directions(NamedTuple):
-    """Edges from some items, how many are given in both directions, and the largest difference."""
+    """Edges from some items, and of those in both directions the pair that differs most."""
 
     n_edges: int
     n_both: int
-    example: tuple[int, int]
     gap: float
     pair: tuple[int, int]
     peak: float
 
 
 def _directions(M: Any, start: int, stop: int) -> Directions:
-    n_edges = int(M.indptr[stop] - M.indptr[start])
-    stored = sparse.csr_array((np.ones(M.nnz), M.indices, M.indptr), M.shape)
-    both = stored[start:stop].multiply(stored.T.tocsr()[start:stop]).tocoo()
-    if not both.nnz:
-        return Directions(n_edges, 0, (0, 0), 0.0, (0, 0), 0.0)
-    filled = fill_from_transpose(M)[0]
-    gap, *pair = largest_asymmetry(filled)
-    example = start + int(both.row[0]), int(both.col[0])
-    return Directions(n_edges, both.nnz, example, gap, (pair[0], pair[1]), abs(filled).max())
+    n_edges, pattern = int(M.indptr[stop] - M.indptr[start]), with_data(M, np.ones(M.nnz))
+    i, j = pattern[start:stop].multiply(pattern.T.tocsr()[start:stop]).nonzero()
+    if not len(i):
+        return Directions(n_edges, 0, 0.0, (0, 0), 0.0)
+    filled, i = fill_from_transpose(M)[0], i + start
+    gaps = np.abs(np.asarray(filled[i, j] - filled[j, i]).ravel())
+    worst = int(np.argmax(gaps))
+    pair = int(i[worst]), int(j[worst])
+    return Directions(n_edges, len(i), float(gaps[worst]), pair, abs(filled).max())
 
 
-def _combination(found: tuple[Directions, ...], symmetrize: str | None, ids: Array) -> str:
+def _combination(parts: tuple[Directions, ...], symmetrize: str | None, ids: Array) -> str:
     """Return how the two directions are combined; refuse ambiguous edges."""
-    n_edges, n_both = sum(f.n_edges for f in found), sum(f.n_both for f in found)
-    if not n_both:
+    n_single = sum(part.n_edges - part.n_both for part in parts)
+    worst = max(parts, key=lambda part: (part.gap, part.n_both))
+    if not worst.n_both:
         return "sum"
-    worst = max(found, key=lambda f: f.gap)
-    is_equal = worst.gap <= asymmetry(np.float64) * max(f.peak for f in found)
-    if n_both == n_edges and is_equal:
+    is_equal = worst.gap <= asymmetry(np.float64) * max(part.peak for part in parts)
+    if not n_single and is_equal:
         return "mean"
     if symmetrize is not None:
         return symmetrize
-    if n_both < n_edges:
-        a, b = next(f.example for f in found if f.n_both)
+    a, b = (ids[k] for k in worst.pair)
+    if n_single:
         raise ValueError(
-            f"{ids[a]} and {ids[b]} are linked in both directions, but {n_edges - n_both} other "
-            f"pairs in one only: the graph may be directed; {REMEDY}."
+            f"{a} and {b} are linked in both directions, but {n_single} other pairs in one only: "
+            f"the graph may be directed; {REMEDY}."
         )
-    a, b = worst.pair
     raise ValueError(
-        f"{ids[a]} to {ids[b]} and {ids[b]} to {ids[a]} have weights that differ by "
-        f"{worst.gap:.6g}, the largest difference; {REMEDY}."
+        f"{a} to {b} and {b} to {a} have weights that differ by {worst.gap:.6g}, the largest "
+        f"difference; {REMEDY}."
     )
 
 

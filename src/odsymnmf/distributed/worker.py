@@ -4,20 +4,19 @@ import asyncio
 import contextvars
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
 
-import odsymnmf
 from odsymnmf import kernels
-from odsymnmf.distributed.row_blocks import cut_rows
+from odsymnmf.distributed.row_blocks import cut_rows, stack
 from odsymnmf.similarity import Dense, Sparse, products, validation
-from odsymnmf.similarity.base import listed_squares, row_squares, scale_rows
-from odsymnmf.similarity.weights import EQUAL, PairWeights, keep_entries
+from odsymnmf.similarity.base import row_squares, scale_rows
+from odsymnmf.similarity.weights import EQUAL, PairWeights
 from odsymnmf.solvers.losses import make_solver
-from odsymnmf.solvers.objective import listed_errors
 from odsymnmf.solvers.rounds import Rounds, RowUpdates
 from odsymnmf.utils import Array, blocks
 
@@ -30,7 +29,7 @@ Packed = tuple[Array, Array]
 
 
 class WorkerLostError(Exception):
-    """A worker was lost, or a call was stopped because another worker failed."""
+    """A worker was lost, or a call was ended because another worker failed."""
 
 
 class Layout(NamedTuple):
@@ -46,10 +45,9 @@ class Layout(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Statistics of some rows of A or X: least, least positive and largest entry, and others."""
+    """Smallest and largest entry of some rows of A or X, and others."""
 
     low: float
-    positive: float
     high: float
     n_nonzero: int
     row_squares: Array
@@ -63,30 +61,21 @@ class FitWorker:
 
     def __init__(
         self,
-        version: str,
         layout: Layout,
         rank: int,
         n_threads: int,
         rows: list[validation.CleanRows],
         starts: list[int],
     ):
-        if version != odsymnmf.__version__:
-            raise RuntimeError(
-                f"a worker has odsymnmf {odsymnmf.__version__}, the client {version}; install the "
-                "same version on both."
-            )
         self.layout, self.rank, self.size = layout, rank, len(layout.ranges)
         self.own, self.n_threads = layout.ranges[rank], n_threads
         self.items = np.arange(self.own.start, self.own.stop)
-        self.A: Any = None
-        self.H: Any = None
-        self.solver: Any = None
-        self.rounds: Any = None
+        self.A = self.H = self.solver = self.rounds = cast(Any, None)
         self._rows: Any = cut_rows(rows, starts, self.own, layout.dtype)
         self._thread = ThreadPoolExecutor(1)
         self._peers: list[Any] = []
-        self._call, self._count, self._stopped = 0, 0, -1
-        self._received: dict[tuple[int, int], dict[int, Any]] = defaultdict(dict)
+        self._count, self._is_closed = 0, False
+        self._received: dict[int, dict[int, Any]] = defaultdict(dict)
         self._arrived = threading.Condition()
 
     # --- messages --------------------------------------------------------------------------------
@@ -95,57 +84,44 @@ class FitWorker:
         """Set the actors of all workers."""
         self._peers = peers
 
-    async def give(self, call: int, count: int, rank: int, parcel: Any) -> None:
-        """Receive the parcel of another worker."""
+    async def give(self, count: int, rank: int, parcel: Any) -> None:
+        """Receive the parcel of another worker in an exchange."""
         with self._arrived:
-            if call >= self._call:
-                self._received[call, count][rank] = parcel
-                self._arrived.notify_all()
-
-    async def stop(self, call: int) -> None:
-        """End calls up to this one at their next exchange."""
-        with self._arrived:
-            self._stopped = max(self._stopped, call)
+            self._received[count][rank] = parcel
             self._arrived.notify_all()
 
     async def close(self) -> None:
-        """Release the memory."""
+        """End a running call at its next exchange, and release the memory."""
+        with self._arrived:
+            self._is_closed = True
+            self._arrived.notify_all()
         self.A = self._rows = self.solver = self.rounds = self.H = None
         self._peers = []
 
-    async def run(self, call: int, method: str, *args: Any) -> Any:
-        """Return ``method(*args)``; all workers run it, and number their calls alike."""
+    async def run(self, method: str, *args: Any) -> Any:
+        """Return ``method(*args)``; all workers run the same calls."""
         run = contextvars.copy_context().run
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, run, self._run, call, method, args)
-
-    def _run(self, call: int, method: str, args: tuple[Any, ...]) -> Any:
-        with self._arrived:
-            self._call, self._count = call, 0
-            for key in [key for key in self._received if key[0] < call]:
-                del self._received[key]
-        return getattr(self, method)(*args)
+        return await loop.run_in_executor(self._thread, run, getattr(self, method), *args)
 
     def exchange(self, parcels: list[Any]) -> list[Any]:
         """Send parcels[k] to worker k; return the parcels received, by rank."""
         self._count += 1
-        key = self._call, self._count
-        others = [k for k in range(self.size) if k != self.rank]
-        sent = [self._peers[k].give(*key, self.rank, parcels[k]) for k in others]
+        peers = [(k, peer) for k, peer in enumerate(self._peers) if k != self.rank]
+        sent = [peer.give(self._count, self.rank, parcels[k]) for k, peer in peers]
         with self._arrived:
-            received = self._received[key]
+            received = self._received[self._count]
             received[self.rank] = parcels[self.rank]
-            while not self._arrived.wait_for(lambda: self._is_over(received), CHECK_EVERY):
+            while not self._arrived.wait_for(
+                lambda: self._is_closed or len(received) == self.size, CHECK_EVERY
+            ):
                 for message in sent:
                     if message.done():
                         message.result()  # raises if it failed
-        if self._stopped >= self._call:
+            del self._received[self._count]
+        if self._is_closed:
             raise WorkerLostError
-        del self._received[key]
         return [received[k] for k in range(self.size)]
-
-    def _is_over(self, received: dict[int, Any]) -> bool:
-        return self._stopped >= self._call or len(received) == self.size
 
     def all_gather(self, parcel: Any) -> list[Any]:
         """Send every worker the same parcel; return those of all, by rank."""
@@ -161,8 +137,7 @@ class FitWorker:
             self.A = DocumentRows(rows, self)
             return
         if self.layout.has_unknown:
-            excess = _all_rows(unknown, self.own, n)
-            excess.data = np.full(excess.nnz, -1.0)
+            excess = -_all_rows(unknown, self.own, n)
             weights = PairWeights(1.0, excess, np.zeros(excess.nnz))
         matrix = _all_rows(rows, self.own, n)
         if self.layout.is_sparse:
@@ -193,7 +168,7 @@ class FitWorker:
             gap, i, j = validation.largest_difference(own, other.T)
             pair = self.own.start + i, columns.start + j
             gaps.append((gap, pair, (own[i, j], other[j, i])))
-        return max(self.all_gather(max(gaps, key=_first)), key=_first)
+        return max(self.all_gather(max(gaps)))
 
     def scale(self, s: Array) -> None:
         """Replace A_ij by s_i A_ij s_j."""
@@ -210,7 +185,6 @@ class FitWorker:
         values = rows.data if sparse.issparse(rows) else rows
         return Statistics(
             float(values.min(initial=0.0)),
-            float(values.min(initial=np.inf, where=values > 0)),
             float(values.max(initial=0.0)),
             int(np.count_nonzero(values)),
             row_squares(rows),
@@ -271,17 +245,9 @@ class FitWorker:
             for rank, parcel in enumerate(parcels)
         ]
 
-    def item_errors(self, method: str) -> Any:
-        """Return the errors of the own items by a method of the similarity."""
-        return getattr(self.A, method)(self.items, self.H)
-
-    def listed_errors(self, power: int) -> Array:
-        """Return minus the errors of the unknown pairs of each own item."""
-        return listed_errors(self.A, self.items, self.H, power)
-
-    def listed_squares(self) -> Array:
-        """Return minus the sum of (h_i . h_j)^2 over the unknown pairs of each own item."""
-        return listed_squares(self.A.weights.excess, self.items, self.H)
+    def of_items(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function of A, items and H returns for the own items."""
+        return function(self.A, self.items, self.H, *args)
 
     def sweep(self, sums: dict[str, Array] | None) -> tuple[Any, ...]:
         """Make one sweep; return its result, the sums over H and the own rows of H.
@@ -292,10 +258,6 @@ class FitWorker:
             self.solver.load(sums)
         result = self.rounds()
         return result, self.solver.state() if self.rank == 0 else None, pack(self.H[self.own])
-
-
-def _first(values: tuple[Any, ...]) -> Any:
-    return values[0]
 
 
 def pack_result(result: Any) -> Any:
@@ -378,17 +340,9 @@ class DocumentRows:
         self.owners = [task * worker.size // n_tasks for task in range(n_tasks)]
         ends = np.minimum(np.searchsorted(self.owners, np.arange(worker.size + 1)) * width, self.m)
         features = [slice(*ends[k : k + 2].tolist()) for k in range(worker.size)]
-        self.own_features = features[worker.rank]
+        self.first_feature = features[worker.rank].start
         self.diagonal = np.concatenate(worker.all_gather(row_squares(own_rows)))
-        columns = worker.exchange([self._columns(f) for f in features])
-        self.columns = sparse.vstack(columns, "csr") if self.is_sparse else np.concatenate(columns)
-
-    def _columns(self, features: slice) -> Any:
-        """Return columns of the own rows; those of a sparse matrix keep their numbers."""
-        X = self.own_rows
-        if not self.is_sparse:
-            return np.ascontiguousarray(X[:, features])
-        return keep_entries(X, (X.indices >= features.start) & (X.indices < features.stop))
+        self.columns = stack(worker.exchange([own_rows[:, f] for f in features]))
 
     def scale(self, s: Array) -> "DocumentRows":
         """Return the similarities s_i A_ij s_j."""
@@ -398,30 +352,23 @@ class DocumentRows:
     def products(self, H: Array) -> Any:
         """Return X^T H, which follows changes of H."""
         kind = products.GramProducts if self.is_sparse else products.DenseGramProducts
-        Z = self._gather_features(products.feature_sums(self.columns, H))
-        shared = kind(self.X, self.diagonal, Z, self.columns, self.own_features.start)
+        Z = np.concatenate(self.worker.all_gather(products.feature_sums(self.columns, H)))
+        shared = kind(self.X, self.diagonal, Z, self.columns, self.first_feature)
         # For dense features, the first task is about the diagonal.
         shared.task_owners = np.array(self.owners if self.is_sparse else [0, *self.owners])
         return shared
 
-    def _gather_features(self, sums: Array) -> Array:
-        """Return sums of all features, given those of the own ones."""
-        own = sums[self.own_features] if self.is_sparse else sums
-        return np.concatenate(self.worker.all_gather(own))
-
     def matmul(self, V: Array) -> Array:
         """Return the own rows of A V, without the diagonal."""
-        own, total = self.worker.own, self._gather_features(self.columns.T @ V)
+        own, total = self.worker.own, np.concatenate(self.worker.all_gather(self.columns.T @ V))
         return self.own_rows @ total - (self.diagonal[own] * V[own].T).T
 
     def gram_squares(self) -> float:
         """Return the part of |X^T X|^2 in the rows of the own features."""
-        columns = self.columns[:, self.own_features] if self.is_sparse else self.columns
-        columns, total = columns.astype(np.float64), 0.0
+        columns, total = self.columns.astype(np.float64), 0.0
         for rank in range(self.worker.size):
             other = self.worker.all_gather(columns if rank == self.worker.rank else None)[rank]
             for b in blocks(columns.shape[1], 1024):
                 product = columns[:, b].T @ other
-                squares = row_squares(product.tocsr() if self.is_sparse else product)
-                total += float(np.sum(squares))
+                total += float(np.sum((product.data if self.is_sparse else product) ** 2))
         return total

@@ -100,8 +100,8 @@ class DenseProducts(CsrProducts):
 class GramProducts(CsrProducts):
     """For A = X X^T with a sparse X: Z = X^T H, updated by the kernel with every row.
 
-    On a cluster, ``columns`` are the features, of all items, whose sums are updated here; if they
-    are dense, the first is ``first_feature``.
+    On a cluster, X has the rows of some items, and ``columns`` are the features, from
+    ``first_feature`` on, whose sums are updated here.
     """
 
     def __init__(self, X: Any, norms: Array, Z: Array, columns: Any = None, first_feature: int = 0):
@@ -123,7 +123,7 @@ class GramProducts(CsrProducts):
         if key not in self._features:
             columns = self.columns[round.items].T.tocsr()
             features = np.flatnonzero(np.diff(columns.indptr))
-            self._features[key] = features, columns[features]
+            self._features[key] = features + self.first_feature, columns[features]
         features, columns = self._features[key]
         # Ranges of all features, whether the items have them or not: a range has one owner.
         cuts = np.searchsorted(features, [*range(0, self.X.shape[1], WORDS), self.X.shape[1]])
