@@ -31,7 +31,7 @@ from odsymnmf.paper.algorithm_2 import odsymnmf_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.objective import clean_columns
-from odsymnmf.solvers.rescale import Magnitude
+from odsymnmf.solvers.rescale import exponent, scaled
 
 SEEDS = st.integers(0, 2**32 - 1)
 FORMS = [np.asarray, sparse.csr_array]
@@ -408,7 +408,7 @@ def test_init_of_any_size_gives_a_finite_fit(form, loss, size):
 
 def test_scaling_of_extreme_similarities():
     ordinary = as_similarity(np.ones((3, 3), dtype=np.float32) * 1e6)
-    assert Magnitude.of(ordinary).similarity(ordinary) is ordinary  # not copied
+    assert scaled(ordinary, exponent(ordinary)) is ordinary  # not copied
     A = np.array([[0.0, 1.0, -1e150], [1.0, 0.0, 1.0], [-1e150, 1.0, 0.0]])
     f = quiet(A, 2)
     assert np.isfinite(f.H).all()

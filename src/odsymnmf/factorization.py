@@ -14,7 +14,7 @@ from odsymnmf.inputs import is_dask, to_similarity_matrix, weights_for
 from odsymnmf.result import Factorization
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
-from odsymnmf.solvers.rescale import Magnitude
+from odsymnmf.solvers.rescale import exponent, scaled
 from odsymnmf.solvers.run import Callback
 from odsymnmf.utils import RandomState, limit_blas_threads, plain_signature
 
@@ -243,8 +243,10 @@ def objective(
         return SPARSE_LOSSES[loss](stored, M, similarity.weights).objective()
     H = np.atleast_2d(np.asarray(H))
     H = from_array(similarity, H.shape[1], H, "H")
-    magnitude = Magnitude.of(similarity)
-    scaled = magnitude.similarity(similarity)
-    with limit_blas_threads():
-        measure = make_solver(loss, scaled, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
-        return float(magnitude.value(measure, measure.objective(magnitude.down(H))))
+    e = exponent(similarity)
+    with limit_blas_threads(), np.errstate(over="ignore"):
+        solver = make_solver(
+            loss, scaled(similarity, e), np.inf, diagonal=diagonal, l1_ratio=l1_ratio
+        )
+        value = solver.objective(np.ldexp(H, -e // 2))
+        return float(np.ldexp(value, e * solver.degree))

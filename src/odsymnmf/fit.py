@@ -24,11 +24,11 @@ from odsymnmf.init.initialize import initialize, named_or_array
 from odsymnmf.init.multilevel import Graph, Partition, columns, nonnegative
 from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
 from odsymnmf.progress import Progress
-from odsymnmf.result import Factorization, of_run
+from odsymnmf.result import Factorization, fit_scaled, of_run
 from odsymnmf.similarity import Similarity
 from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_similarity, hash_of_start, seed_of
 from odsymnmf.solvers.losses import loss_class, make_solver
-from odsymnmf.solvers.rescale import Magnitude, within_reason
+from odsymnmf.solvers.rescale import exponent, limit_upper, scaled
 from odsymnmf.solvers.rounds import Rounds
 from odsymnmf.solvers.run import Callback, Run, Sweep
 from odsymnmf.utils import (
@@ -210,21 +210,19 @@ class Fit:
         """Fit a dense H."""
         jobs, rng = threads(self.n_jobs), as_random(self.random_state)
         require_memory(A, r, self.init)
-        magnitude = Magnitude.of(A)
-        scaled = magnitude.similarity(A)
-        limit = within_reason(
-            scaled, float(magnitude.down(bound(self.upper))), self.diagonal, A.weights.has_lighter
-        )
+        if e := exponent(A):
+            return fit_scaled(lambda A, fit: fit.dense(A, r, make_rounds), A, r, self, e)
+        limit = limit_upper(A, bound(self.upper), self.diagonal, A.weights.has_lighter)
         ratio = self.l1_ratio
         with limit_blas_threads():
-            solver = make_solver(self.loss, scaled, limit, diagonal=self.diagonal, l1_ratio=ratio)
+            solver = make_solver(self.loss, A, limit, diagonal=self.diagonal, l1_ratio=ratio)
         restarts = solver.restarts
         if self.restarts is not None:
             restarts = whole_number("restarts", self.restarts, 0)
         init: Any = self.init
         if isinstance(init, str) and init == "auto":
             init = usual_start(A, solver)
-        first = named_or_array(init, scaled, r, magnitude.down)
+        first = named_or_array(init, A, r)
         checkpoint = self.make_checkpoint(
             lambda: hash_of_similarity(A),
             r,
@@ -246,12 +244,12 @@ class Fit:
                 max_iter=self.max_iter,
                 tol=self.tol,
                 restarts=restarts,
-                callback=magnitude.callback(solver, self.callback),
+                callback=self.callback,
                 checkpoint=checkpoint,
                 min_gain=self.min_gain,
             )
             run.complete()
-        return of_run(run, magnitude)
+        return of_run(run)
 
     def make_checkpoint(
         self, data: Callable[[], str], r: int | None, start: Any, **more: Any
@@ -302,7 +300,7 @@ def partition(
     found = graph.partition(r, seed)
     if 0 < len(graph.links.data) * r <= SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
-            A = Magnitude.of(A).similarity(A)
+            A = scaled(A, exponent(A))
             H = rotate_to_axes(A, leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
         other = Partition(labels, found.resolution)
@@ -325,7 +323,7 @@ def sparse_bound(A: Similarity, upper: Any, loss: str) -> float:
 
     if upper is None and SPARSE_LOSSES[loss].bounded and A.max_value > 0:
         upper = float(np.sqrt(A.max_value))
-    return within_reason(A, bound(upper), "ignore", A.weights.has_lighter)
+    return limit_upper(A, bound(upper), "ignore", A.weights.has_lighter)
 
 
 def warn_unconverged(tol: float, max_iter: int, stacklevel: int) -> None:
@@ -357,7 +355,7 @@ def _refuse_with_sparse(A: Similarity, restarts: Any) -> None:
             f"restarts={restarts}, but columns of sparse memberships are not rebuilt; leave it "
             "out, or use sparse_membership=False."
         )
-    if Magnitude.of(A).e:
+    if exponent(A):
         raise ValueError(
             f"the largest similarity, {A.max_abs:.3g}, is out of the range of sparse memberships; "
             "divide A by it, or use sparse_membership=False."

@@ -1,16 +1,20 @@
 """What a fit found: memberships, how good they are, and how it ended."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
+from odsymnmf.init.arrays import as_sets
 from odsymnmf.persistence import checked_names, write_arrays
+from odsymnmf.solvers.losses import loss_class
 from odsymnmf.solvers.objective import Scales
-from odsymnmf.solvers.rescale import Magnitude
-from odsymnmf.solvers.run import Run, Status
-from odsymnmf.utils import Array
+from odsymnmf.solvers.rescale import scaled
+from odsymnmf.solvers.run import Run, Status, Sweep
+from odsymnmf.utils import Array, as_csr, bound
 
 SQUARED = Scales(0.0, 1.0)
 
@@ -104,16 +108,49 @@ class Factorization:
         )
 
 
-def of_run(run: Run, magnitude: Magnitude) -> Factorization:
-    """Return the result of a run, rescaled to the given similarities."""
-    history = magnitude.value(run.solver, run.history)
+def of_run(run: Run) -> Factorization:
+    """Return the result of a run."""
     return Factorization(
-        magnitude.up(run.H),
-        float(history[-1]),
-        history,
+        run.H,
+        float(run.history[-1]),
+        run.history,
         run.state.n_iter,
         run.status,
         np.array(run.state.restarts, dtype=np.intp),
         run.loss_terms,
-        magnitude.scales(run.solver),
+        run.solver.scales,
+    )
+
+
+def fit_scaled(
+    fit: Callable[[Any, Any], Factorization], A: Any, r: int, options: Any, e: int
+) -> Factorization:
+    """Return what ``fit(A, options)`` finds for A 2^-e, scaled to A."""
+    degree = loss_class(options.loss, options.diagonal, options.l1_ratio).degree
+    init, callback = options.init, options.callback
+    if not isinstance(init, str) and as_sets(init, A.n, r) is None:
+        init = np.ldexp(as_csr(init, "init").toarray() if issparse(init) else init, -e // 2)
+
+    def value(objective: Any) -> Any:
+        with np.errstate(over="ignore"):  # infinite where no number is so large
+            return np.ldexp(objective, e * degree)
+
+    def scaled_callback(sweep: Sweep) -> Any:
+        H = np.ldexp(sweep.H, e // 2)
+        return callback(replace(sweep, objective=float(value(sweep.objective)), H=H))
+
+    options = replace(
+        options,
+        init=init,
+        upper=float(np.ldexp(bound(options.upper), -e // 2)),
+        callback=scaled_callback if callback else None,
+    )
+    f = fit(scaled(A, e), options)
+    l1, l2 = f.scales if degree else np.ldexp(f.scales, (-e, -2 * e)).tolist()
+    return replace(
+        f,
+        H=np.ldexp(f.H, e // 2),
+        objective=float(value(f.objective)),
+        history=value(f.history),
+        scales=Scales(l1, l2),
     )

@@ -62,11 +62,11 @@ def initialize(solver: Any, r: int, init: Any, rng: RandomSource) -> Array:
     return np.ascontiguousarray(H)
 
 
-def named_or_array(init: Any, A: Similarity, r: int, down: Callable[[Any], Any]) -> Any:
-    """Return a name, or an array (n x r) for A, to whose scale ``down`` brings it."""
+def named_or_array(init: Any, A: Similarity, r: int) -> Any:
+    """Return a name, or an array (n x r)."""
     if isinstance(init, str):
         return init
     sets = as_sets(init, A.n, r)
     if sets is not None:
         return from_sets(A, r, sets)
-    return down(as_csr(init, "init").toarray() if sparse.issparse(init) else init)
+    return as_csr(init, "init").toarray() if sparse.issparse(init) else init

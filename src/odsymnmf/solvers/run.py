@@ -18,8 +18,6 @@ Status = Literal["converged", "max_iter", "stopped", "interrupted"]
 STALL = 1e-2
 # The restarts of a run cost at most as much as this many sweeps, for each round of restarts.
 MAX_RESTART_WORK = 50
-# Largest relative difference between the objective and the sum of decreases that is rounding.
-DRIFT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,6 @@ class State:
         Entries in the rows that restarts have visited.
     objective : float or None
         f(H), once it has been needed.
-    checks : list of (int, float)
-        Numbers of decreases after which the objective was recomputed, and its values.
     """
 
     decreases: list[float] = field(default_factory=list)
@@ -88,7 +84,6 @@ class State:
     objective: float | None = None
     converged: bool = False
     stalled: bool = False
-    checks: list[tuple[int, float]] = field(default_factory=list)
 
     @property
     def n_iter(self) -> int:
@@ -134,10 +129,10 @@ class Run:
         self.max_iter, self.tol, self.callback = max_iter, tol, callback
         self.restarts = restarts if max_iter > 0 else 0
         self.checkpoint, self.min_gain, self.order = checkpoint, min_gain, order
-        self.places = None if order is None else np.argsort(order)
-        # H after the last sweep or accepted restart, and as callbacks see it.
+        self._rank = None if order is None else np.argsort(order)
+        # H after the last sweep or accepted restart, and a sparse H as callbacks receive it.
         self.H = solver.H.copy()
-        self._shown: Any = None
+        self._reported: Any = None
         self.state = State(retry_below=np.full(self.H.shape[1], np.inf))
         self.status: Status = "max_iter"
         self.history: Array = np.empty(0)
@@ -145,11 +140,6 @@ class Run:
         self.loss_terms: dict[str, float] | None = None
         self._stopped = False
         self._violation = 1.0
-
-    def resume(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Continue from what `to_arrays` returned; the solver has the saved H."""
-        self.state = State(**header["state"], retry_below=arrays["retry_below"])
-        self.solver.load(without_prefix("sums", arrays))
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return plain values and arrays from which a run can resume after this step."""
@@ -167,11 +157,15 @@ class Run:
         """
         checkpoint = self.checkpoint
         if checkpoint and checkpoint.saved:
-            self.resume(*checkpoint.saved)
+            header, arrays = checkpoint.saved
+            self.state = State(**header["state"], retry_below=arrays["retry_below"])
+            self.solver.load(without_prefix("sums", arrays))
         try:
-            self._save()
-            while not self._stopped and self._step():
-                self._save()
+            is_unfinished = True
+            while is_unfinished:
+                if checkpoint:
+                    checkpoint.save(self)
+                is_unfinished = not self._stopped and self._step()
             if self.state.converged:
                 self.status = "converged"
             elif self._stopped:
@@ -184,10 +178,6 @@ class Run:
             checkpoint.write(self)
         return self.H
 
-    def _save(self) -> None:
-        if self.checkpoint is not None:
-            self.checkpoint.save(self)
-
     def _finish(self) -> None:
         if self.state.n_iter > 0:
             self.solver.clean_columns(self.H)
@@ -196,25 +186,10 @@ class Run:
     def set_result(self, H: Any) -> None:
         """Compute f(H), the history that ends with it, and the terms of the loss."""
         self.H, self.end = H, self.solver.objective(H)
-        self.history = self._history(self.end + self.solver.penalty(H))
+        # Decreases are added from the end, so that nothing cancels.
+        decreases = np.append(0.0, self.state.decreases[::-1])
+        self.history = self.end + self.solver.penalty(H) + np.cumsum(decreases)[::-1]
         self.loss_terms = self.solver.loss_terms(H)
-
-    def _history(self, end: float) -> Array:
-        """Return the objective at the start and after every step.
-
-        Decreases are added from the end, so that nothing cancels; where the objective was
-        recomputed and differs, the recomputed value holds.
-        """
-        decreases, checked = self.state.decreases, dict(self.state.checks)
-        values = np.empty(len(decreases) + 1)
-        base, above = end, 0.0
-        for k in range(len(decreases), -1, -1):
-            true = checked.get(k, base + above)
-            if abs(true - base - above) > DRIFT * (true + base + above):
-                base, above = true, 0.0
-            values[k] = base + above
-            above += decreases[k - 1] if k else 0.0
-        return values
 
     @property
     def objective(self) -> float:
@@ -227,11 +202,14 @@ class Run:
         """Make one sweep, or try one column; return False if nothing is left to do."""
         state = self.state
         if state.queue is not None:
-            return self._try_column()
-        if state.n_iter < self.max_iter and not (state.converged or state.stalled):
+            self._try_column()
+        elif state.n_iter < self.max_iter and not (state.converged or state.stalled):
             self._sweep()
-            return True
-        return self._begin_round()
+        elif state.round < self.restarts and self.solver.A.max_value > 0:
+            self._begin_round()
+        else:
+            return False
+        return True
 
     def _sweep(self) -> None:
         state = self.state
@@ -239,7 +217,7 @@ class Run:
             result = self.sweep()
         else:
             result = self.sweep(self._rows_done)
-        self._shown = None
+        self._reported = None
         if isinstance(self.H, np.ndarray):
             self.H[:] = self.solver.H
         else:
@@ -262,33 +240,28 @@ class Run:
     def _objective_at_zero(self) -> float:
         return float(self.solver.objective_at_zero())
 
-    def _begin_round(self) -> bool:
-        """Queue the columns for a round of restarts; return False if none is left."""
+    def _begin_round(self) -> None:
+        """Queue the columns for a round of restarts."""
         state = self.state
-        if state.round >= self.restarts or self.solver.A.max_value <= 0:
-            return False
         self.solver.refresh()
-        # Recomputed, so that the history does not depend on the decreases of restarts.
+        # Recomputed, because the decreases of many steps may have lost digits.
         state.objective = self.solver.objective(self.H)
-        state.checks.append((len(state.decreases), state.objective))
         state.round += 1
         state.queue, state.accepted = restart_order(self.H), len(state.restarts)
-        return True
 
-    def _try_column(self) -> bool:
+    def _try_column(self) -> None:
         """Try the next column of the round.
 
         A column whose restart would have increased the objective is tried again when the objective
         has decreased by this amount: until then, too little has changed around it.
         """
         state = self.state
-        assert state.queue is not None
         spent = state.work_done >= self._max_work
         if spent or not state.queue:
             state.queue, state.stalled = None, False
             if spent or len(state.restarts) == state.accepted:
                 state.round = self.restarts  # no further round
-            return True
+            return
         j = state.queue.pop(0)
         if self.objective < state.retry_below[j]:
             attempt = restart_column(self.solver, j, self._degrees, self.objective)
@@ -302,7 +275,6 @@ class Run:
             else:
                 state.retry_below[j] = self.objective + attempt.decrease
             self._report(j)
-        return True
 
     @cached_property
     def _max_work(self) -> int:
@@ -321,11 +293,11 @@ class Run:
 
     def in_given_order(self, H: Any) -> Any:
         """Return a sparse H as a CSR array whose rows are in the order of the items."""
-        return H.csr()[self.places]
+        return H.csr()[self._rank]
 
     def _rows_done(self, rows: int) -> None:
         """Call the callback during a sweep over many rows."""
-        if rows < len(self.order):  # type: ignore[arg-type]
+        if rows < self.solver.n:
             self._report(rows=rows)
 
     def _report(self, column: int | None = None, rows: int | None = None) -> None:
@@ -336,8 +308,8 @@ class Run:
             H = self.solver.H.view()
             H.flags.writeable = False
         else:
-            if self._shown is None:
-                self._shown = self.in_given_order(self.H)
-            H = self._shown
+            if self._reported is None:
+                self._reported = self.in_given_order(self.H)
+            H = self._reported
         sweep = Sweep(self.state.n_iter, self.objective, H, column, self._violation, rows)
         self._stopped = bool(self.callback(sweep)) or self._stopped
