@@ -150,7 +150,7 @@ def test_minimum_of_a_quartic(a, b, upper):
     def value(x):
         return x**4 / 4 + a * x**2 / 2 + b * x
 
-    x = kernels.symnmf.minimise_quartic(a, b, upper)
+    x = kernels.l2.minimize_quartic(a, b, upper)
     expected = paper_symnmf.minimise_quartic(a, b, upper)
     assert 0 <= x <= upper
     size = expected**4 / 4 + abs(a) * expected**2 / 2 + abs(b) * expected
@@ -165,8 +165,8 @@ def test_minimum_of_a_quartic(a, b, upper):
 @example(a=-1e-220, b=0.0, e=0)  # the cube of the root underflows
 def test_minimum_of_a_quartic_scales_exactly(a, b, e):
     """Cube roots of libraries have other digits at other scales."""
-    x = kernels.symnmf.minimise_quartic(a, b, np.inf)
-    scaled = kernels.symnmf.minimise_quartic(np.ldexp(a, 2 * e), np.ldexp(b, 3 * e), np.inf)
+    x = kernels.l2.minimize_quartic(a, b, np.inf)
+    scaled = kernels.l2.minimize_quartic(np.ldexp(a, 2 * e), np.ldexp(b, 3 * e), np.inf)
     if min(abs(a), abs(b)) > 1e-20:  # else their cubes underflow
         assert scaled == np.ldexp(x, e)
 

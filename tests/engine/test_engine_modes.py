@@ -70,13 +70,6 @@ for m in (1, 2, 3, 40, 200):
     target = np.ceil(weights.sum() / 2)
     expected = points[order][np.argmax(np.cumsum(weights[order]) >= target)]
     assert kernels.weighted_median.select(points, weights, m, target) == expected
-rows = np.where(rng.random((5, 7)) < 0.5, 0.0, 1.5)
-again = np.empty_like(rows)
-bits = rows.ravel().view("u8")
-mask, values = np.zeros(5, np.uint8), np.empty(36, "u8")
-count = kernels.packing.pack(bits, mask, values)
-kernels.packing.unpack(mask, values[:count], again.ravel().view("u8"))
-assert (again == rows).all()
 import numba
 print("compiled" if hasattr(kernels.l2.l2_rows, "py_func") else "plain", numba.config.BOUNDSCHECK)
 """

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.compile import prefetch
 
 
 @njit

@@ -40,12 +40,12 @@ def recovered(sets, labels):
     return float(np.mean(best))
 
 
-def test_common_neighbours_are_counted(monkeypatch):
+def test_common_neighbors_are_counted(monkeypatch):
     A, _ = groups()
     stored = links(A)
     whole = ego.ego_networks(stored)
     monkeypatch.setattr(ego, "SHORT", 50)
-    counts = ego.common_neighbours(stored)
+    counts = ego.common_neighbors(stored)
     rows = np.repeat(np.arange(A.shape[0]), np.diff(stored.indptr))
     assert np.array_equal(counts, (A @ A).toarray()[rows, stored.indices])
     for one, other in zip(ego.ego_networks(stored), whole, strict=True):
@@ -170,7 +170,7 @@ def test_weights_of_exceptions():
     A = sparse.csr_array([[0.0, 4.0, 0.0], [4.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     stored = links(A)
     own = sparse.csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 2, 0, 1], [2, 0, 1, 0])), shape=(3, 3))
-    E = kernel_weights(oracle.pair_weights(stored, 0.5, own))
+    E = kernel_weights(oracle.pair_weights(stored, 0.5, own), 3)
     assert E.indices.tolist() == [1, 2, 0, 0]
     assert E.v.tolist() == [2.5, -0.5, 2.5, -0.5]
     assert E.a.tolist() == [4.0, 0.0, 4.0, 0.0]

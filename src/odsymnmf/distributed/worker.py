@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy import sparse
 
-from odsymnmf import kernels
 from odsymnmf.distributed.row_blocks import cut_rows, stack
 from odsymnmf.similarity import Dense, Sparse, products, validation
 from odsymnmf.similarity.base import row_squares, scale_rows
@@ -279,16 +278,18 @@ def unpack_result(result: Any, dtype: Any) -> Any:
 
 
 def pack(rows: Array) -> Packed:
-    """Return a bit mask and the nonzero values, followed by a zero."""
+    """Return a bit mask and the nonzero values."""
     numbers = _bits(np.ascontiguousarray(rows))
-    mask = np.zeros(-(-len(numbers) // 8), np.uint8)
-    values = np.empty(len(numbers) + 1, numbers.dtype)
-    return mask, values[: kernels.packing.pack(numbers, mask, values)]
+    nonzero = numbers != 0
+    return np.packbits(nonzero), numbers[nonzero]
 
 
 def unpack(packed: Packed, rows: Array) -> None:
     """Fill contiguous rows."""
-    kernels.packing.unpack(*packed, _bits(rows))
+    mask, values = packed
+    numbers = _bits(rows)
+    numbers[:] = 0
+    numbers[np.unpackbits(mask, count=len(numbers)).view(np.bool_)] = values
 
 
 def _bits(rows: Array) -> Array:

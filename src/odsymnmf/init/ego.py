@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.init.arrays import as_sets
-from odsymnmf.kernels import sparse_starts
-from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.kernels import sparse_sets
+from odsymnmf.kernels.sparse_h import Links
 from odsymnmf.utils import Array, as_csr, blocks
 
 # An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego
@@ -60,12 +60,12 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
     degree = np.diff(A.indptr)
     bar = HUB * max(float(degree.mean()) if n else 0.0, FEW)
     near = _linked(A, (A.data > 0) & _both(A, degree <= bar))
-    seeds = _linked(near, common_neighbours(near) > _by_chance(near))
+    seeds = _linked(near, common_neighbors(near) > _by_chance(near))
     order = _by_gain(seeds)
     sets: list[Array] = []
     held = np.zeros(n, dtype=np.bool_)
     for b in blocks(len(order), SHORT):
-        items, begin = sparse_starts.ego_sets(
+        items, begin = sparse_sets.ego_sets(
             order[b], seeds, near, FREE, STEPS, KEEP, held, n, least, 2 * n + 64
         )
         sets += [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []
@@ -90,7 +90,7 @@ def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
     M = incidence(n, [np.asarray(s, dtype=np.int64) for s in sets])
     sizes = np.bincount(M.indices, minlength=len(sets))
     inside = np.zeros(len(sets))
-    sparse_starts.inside_sums(A, M.indptr, M.indices, inside)
+    sparse_sets.inside_sums(A, M.indptr, M.indices, inside)
     density = np.maximum(inside, 0.0) / np.maximum(sizes * (sizes - 1.0), 1.0)
     M.data = np.sqrt(density[M.indices])
     return sparse.csr_array(M[:, np.flatnonzero(density > 0)])
@@ -142,14 +142,14 @@ def _both(A: Links, good: Array) -> Array:
     return np.repeat(good, np.diff(A.indptr)) & good[A.indices]
 
 
-def common_neighbours(A: Links) -> Array:
+def common_neighbors(A: Links) -> Array:
     """Return how many neighbours the ends of each link have in common."""
     n, counts = len(A.indptr) - 1, np.zeros(len(A.indices), dtype=np.int32)
-    above, where = sparse_starts.beyond(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
+    above, where = sparse_sets.beyond(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
     for b in blocks(n, SHORT):
         some = (b.start, b.stop, A.indptr, A.indices, above, where, counts)
-        sparse_starts.common_neighbours(*some)
-    sparse_starts.mirror(A.indptr, A.indices, above, counts)
+        sparse_sets.common_neighbors(*some)
+    sparse_sets.mirror(A.indptr, A.indices, above, counts)
     return counts
 
 
@@ -168,7 +168,7 @@ def _by_gain(A: Links) -> Array:
     """Return the items with links, by the worth of their ego networks, the best first."""
     degree = np.diff(A.indptr).astype(np.float64)
     n = len(degree)
-    met = np.add.reduceat(np.append(common_neighbours(A), 0), A.indptr[:-1])
+    met = np.add.reduceat(np.append(common_neighbors(A), 0), A.indptr[:-1])
     triangles = met * (degree > 0) / 2.0
     inside, size = 2.0 * (degree + triangles), degree + 1.0
     pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from odsymnmf.init.ego import incidence, memberships_of
-from odsymnmf.kernels import sparse_merge, sparse_starts
-from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.kernels import sparse_sets
+from odsymnmf.kernels.sparse_h import Links
 from odsymnmf.solvers.sparse_h import SparseH, column_sets
 from odsymnmf.solvers.sparse_losses import SparseLoss
 from odsymnmf.utils import Array
@@ -86,11 +86,11 @@ def _mergeable(A: Links, sets: list[Array], fresh: int, bar: float) -> tuple[Arr
     begin = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     items = np.concatenate(sets).astype(np.int32) if sets else np.empty(0, dtype=np.int32)
     inside = np.zeros(len(sets))
-    sparse_starts.inside_sums(A, M.indptr, M.indices, inside)
+    sparse_sets.inside_sums(A, M.indptr, M.indices, inside)
     room = 4 * len(sets) + 64
     while True:
         first, second, ratio = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-        found = sparse_merge.mergeable(
+        found = sparse_sets.mergeable(
             A, M.indptr, M.indices, begin, items, inside, fresh, bar, first, second, ratio
         )
         if found <= room:

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from odsymnmf.kernels import local_moving
-from odsymnmf.kernels.sparse_arrays import Links
+from odsymnmf.kernels.sparse_h import Links
 from odsymnmf.similarity import Similarity
 from odsymnmf.utils import Array, blocks
 

@@ -1,9 +1,10 @@
-"""Decorators that compile kernels with Numba."""
+"""Decorators that compile kernels with Numba, and a prefetch of array entries."""
 
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from numba import config, njit
+from numba.extending import intrinsic
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -25,6 +26,16 @@ def summing(function: Callable[..., Any]) -> Any:
     return _compiled(function, {"contract", "reassoc", "nsz"})
 
 
+def helper(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels call, as a part of their cached code."""
+    return njit(nogil=True, fastmath={"contract"})(function)
+
+
+def summing_helper(function: Callable[..., Any]) -> Any:
+    """Compile like `helper`; sums may be added in any order."""
+    return njit(nogil=True, _nrt=False, fastmath={"contract", "reassoc", "nsz"})(function)
+
+
 def part(function: Callable[..., Any]) -> Any:
     """Inline the function in the kernels that call it.
 
@@ -40,3 +51,44 @@ def _compiled(function: Callable[..., Any], fastmath: set[str], nrt: bool = Fals
         return njit(cache=True, **options)(function)
     except RuntimeError:  # no cache directory is writable
         return njit(**options)(function)
+
+
+def _write_prefetch(context, builder, signature, arguments):
+    """Write llvm.prefetch for entry i, or for both ends of row i of a matrix."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.np.arrayobj import make_array
+
+    pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    form = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+    hint = builder.module.declare_intrinsic("llvm.prefetch", [pointer], form)
+    array = make_array(signature.args[0])(context, builder, arguments[0])
+    i = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    places = [[i]]
+    if signature.args[0].ndim == 2:
+        r = cgutils.unpack_tuple(builder, array.shape)[1]
+        places = [[i, r.type(0)], [i, builder.sub(r, r.type(1))]]
+    for place in places:
+        entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, place)
+        # to be read (0), to stay as near as possible (3), data (1)
+        builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
+    return context.get_dummy_value()
+
+
+if config.DISABLE_JIT:
+
+    def prefetch(array, i):
+        """Do nothing in interpreted code."""
+else:
+
+    @intrinsic
+    def prefetch(_typing, array, i):
+        """Fetch entry i, or both ends of row i of a matrix, into the cache; change nothing.
+
+        Rows of neighbors lie anywhere in memory: fetched when they are needed, they keep the sum
+        waiting. The processor prefetches the middle of a long row by itself.
+        """
+        from numba import types
+
+        return types.void(array, i), _write_prefetch

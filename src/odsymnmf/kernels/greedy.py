@@ -6,24 +6,16 @@ as they are long. ``total`` holds (sum h, sum h^2). A has a virtual diagonal of 
 self-similarity; no stored diagonal is read.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
 from odsymnmf.kernels.compile import kernel, part
-from odsymnmf.kernels.rounding import DUST, TIE
+from odsymnmf.kernels.rows import DUST, TIE
 from odsymnmf.kernels.weighted_median import select
 
-
-class Column(NamedTuple):
-    """A column that is being built; its first entry is ``first``. The rest is workspace."""
-
-    h: Any
-    sums: Any
-    total: Any
-    first: float
-    points: Any
-    weights: Any
+# A column that is being built; its first entry is ``first``. Points and weights are workspace.
+Column = namedtuple("Column", "h sums total first points weights")
 
 
 @part
@@ -64,39 +56,26 @@ def _l1_value(k, q, rows, H, column):
     return select(points, weights, count, P - half) if half < P else 0.0
 
 
-@part
-def _put(k, x, upper, H, column):
-    h, sums, total = column.h, column.sums, column.total
-    if x > 0.0:
-        h[k] = min(x, upper)
-        x = np.float64(h[k])
-        total[0] += x
-        total[1] += x * x
-        for t in range(len(sums)):
-            sums[t] += x * H[k, t]
-
-
 @kernel
-def place_l2(items, rows, H, column, upper):
-    """Set h_k for each item k in turn, best for the entries set before it.
+def place(items, rows, H, column, upper, power):
+    """Set h_k for each item k in turn, to the minimizer of f_power given the entries before it.
 
     Row ``rows.which[p]`` is the row of item ``items[p]``.
     """
+    h, sums, total = column.h, column.sums, column.total
     for p in range(len(items)):
         k, x = items[p], column.first
-        if column.total[1] > 0.0:
-            x = _l2_value(k, rows.which[p], rows, H, column)
-        _put(k, x, upper, H, column)
-
-
-@kernel
-def place_l1(items, rows, H, column, upper):
-    """As `place_l2`, for absolute errors."""
-    for p in range(len(items)):
-        k, x = items[p], column.first
-        if column.total[1] > 0.0:
+        if total[1] > 0.0 and power == 1:
             x = _l1_value(k, rows.which[p], rows, H, column)
-        _put(k, x, upper, H, column)
+        elif total[1] > 0.0:
+            x = _l2_value(k, rows.which[p], rows, H, column)
+        if x > 0.0:
+            h[k] = min(x, upper)
+            x = np.float64(h[k])
+            total[0] += x
+            total[1] += x * x
+            for t in range(len(sums)):
+                sums[t] += x * H[k, t]
 
 
 @kernel

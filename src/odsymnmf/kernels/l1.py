@@ -1,6 +1,6 @@
 """l1: rows of H, each entry a weighted median over the neighbors of the item.
 
-Entry (k, l) minimises sum_{i != k} w_ik |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
+Entry (k, l) minimizes sum_{i != k} w_ik |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
 b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 0, so only
 neighbors with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
 zero. T = sum_{i != k} w_ik H_il is the weight in all: w0 (W_l - H_kl) with W_l = sum_i H_il, plus
@@ -12,19 +12,19 @@ a_i x, and the sign of rho_i tells on which side of x the breakpoint lies. A fit
 rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry of its own.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part, summing
-from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TIE
-from odsymnmf.kernels.rows import CsrRows, RowRef
+from odsymnmf.kernels.compile import kernel, part, summing_helper
+from odsymnmf.kernels.rows import CANCELLED, DUST, ROUNDING, TIE, CsrRows, RowRef
 from odsymnmf.kernels.sources import add_rows
 from odsymnmf.kernels.weighted_median import select
 from odsymnmf.kernels.weights import exact_sum
 from odsymnmf.utils import on_lines
 
-# Where the breakpoints within reach weigh too little, those within so many times it are tried.
+# Factor by which the reach grows until the breakpoints within it weigh enough.
 FURTHER = 4.0
 
 
@@ -36,43 +36,25 @@ class ColumnState(NamedTuple):
     nonzero: Any
 
 
-class Workspace(NamedTuple):
-    """Workspace: for each neighbor, for each column, and a[c, j] for a column and a neighbor."""
-
-    near: Any
-    value: Any
-    weight: Any
-    rho: Any
-    points: Any
-    weights: Any
-    picked: Any
-    a: Any
-    wa: Any
-    S: Any
-    T: Any
-    half: Any
-    reach: Any
-    step: Any
-    columns: Any
+# Arrays by neighbor, by column, and a[c, j] and w_j a[c, j] for a column and a neighbor.
+Workspace = namedtuple(
+    "Workspace",
+    "near value weight rho points weights picked S T half step reach columns a wa",
+)
 
 
 def workspace(rows: CsrRows, weighted: bool, r: int) -> Workspace:
     """Return workspace for the longest of the rows, and r columns."""
     m = int((rows.indptr[rows.which + 1] - rows.indptr[rows.which]).max(initial=0)) + 1
     near, picked = np.empty(m, dtype=rows.indices.dtype), np.empty(m, dtype=np.int64)
-    value, weight, rho, points, weights = on_lines(5, m)
-    a, columns = on_lines(r, m), np.empty(r + 1, dtype=np.int64)
-    wa = on_lines(r, m) if weighted else a  # w_i a_i
-    S, T, half, step = (np.empty(r) for _ in range(4))
-    return Workspace(
-        near, value, weight, rho, points, weights, picked, a, wa, S, T, half, np.zeros(r), step,
-        columns,
-    )  # fmt: skip
+    columns, a = np.empty(r + 1, dtype=np.int64), on_lines(r, m)
+    wa = on_lines(r, m) if weighted else a
+    return Workspace._make([near, *on_lines(5, m), picked, *np.zeros((5, r)), columns, a, wa])
 
 
 @part
 def entry(x, half, reach, m, a, wa, work):
-    """Return the smallest minimiser of the entry whose value is x, given half = T / 2.
+    """Return the smallest minimizer of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
     signs of rho shows whether x is it already, and if not, on which side it lies. Only the
@@ -101,13 +83,13 @@ def _within(reach, up, x, m, a, wa, work):
     value, rho, picked = work.value, work.rho, work.picked
     points, weights = work.points, work.weights
     side = 1.0 if up else -1.0
-    found = np.int64(0)
+    within = np.int64(0)
     for j in range(m):
         # Written first and counted after: no branch, because none could be predicted.
-        picked[found] = j
-        found += (side * rho[j] > 0.0) & (side * rho[j] <= reach * a[j])
+        picked[within] = j
+        within += (side * rho[j] > 0.0) & (side * rho[j] <= reach * a[j])
     count, weight = np.int64(0), 0.0
-    for j in picked[:found]:
+    for j in picked[:within]:
         b = rho[j] + a[j] * x
         if b > DUST * value[j]:
             points[count] = b / a[j]
@@ -117,7 +99,7 @@ def _within(reach, up, x, m, a, wa, work):
     return count, weight
 
 
-@summing
+@summing_helper
 def _weight_above_and_at(m, wa, rho):
     """Return the weight where rho > 0 and where rho = 0."""
     above, at = 0.0, 0.0
@@ -213,7 +195,7 @@ def _cut(rho, value):
     return rho if abs(rho) > DUST * value else 0.0
 
 
-@summing
+@summing_helper
 def move(step, m, a, value, rho, weight):
     """rho_i -= step a_i; return by how much sum of w_i max(rho_i, 0) decreased."""
     decrease = 0.0
@@ -347,38 +329,3 @@ def l1_rows(
                     clash += change[columns[c]] * steps[c]
                     change[columns[c]] += steps[c]
     return total, furthest, 2.0 * clash
-
-
-@kernel
-def stored_error(items, rows, H, errors):
-    """Set errors[b] = sum_j |A_ij - p_ij| - p_ij over the stored pairs of item i = items[b]."""
-    for b in range(len(items)):
-        i, q = items[b], rows.which[b]
-        error = 0.0
-        for j in range(rows.indptr[q], rows.indptr[q + 1]):
-            p = 0.0
-            for l in range(H.shape[1]):
-                p += np.float64(H[i, l]) * H[rows.indices[j], l]
-            error += abs(rows.data[j] - p) - p
-        errors[b] = error
-
-
-@summing
-def stored_gain(items, rows, j, H):
-    """Return what column j adds on the stored pairs of the items, were it zero on all others.
-
-    That is the sum of |R_ik| - |R_ik - x| + x, where x = H_ij H_kj and R is A minus the other
-    columns. It vanishes where nothing is stored, because R_ik <= 0 there.
-    """
-    total = 0.0
-    for b in range(len(items)):
-        i, q = items[b], rows.which[b]
-        for p in range(rows.indptr[q], rows.indptr[q + 1]):
-            k = rows.indices[p]
-            x = np.float64(H[i, j]) * H[k, j]
-            if x > 0.0:
-                error = np.float64(rows.data[p])
-                for t in range(H.shape[1]):
-                    error -= np.float64(H[i, t]) * H[k, t]
-                total += abs(error + x) - abs(error) + x
-    return total

@@ -11,14 +11,14 @@ D_k = D - own own^T is never formed: ``own`` is the part of row k in D. With ``d
 the term (A_kk - |x|^2)^2 / 2 is added. All computations are in float64, also for float32 data.
 """
 
+import math
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part
-from odsymnmf.kernels.prefetch import prefetch
-from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.rows import RowRef
+from odsymnmf.kernels.compile import helper, kernel, part, prefetch
+from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TINY, RowRef
 from odsymnmf.kernels.sources import (
     add_rows,
     gather,
@@ -28,7 +28,6 @@ from odsymnmf.kernels.sources import (
     save_row,
     update_products,
 )
-from odsymnmf.kernels.symnmf import minimise_quartic
 from odsymnmf.kernels.weights import exact_sum, gather_exceptions, update_residuals, weigh
 from odsymnmf.utils import on_lines
 
@@ -40,25 +39,55 @@ class GramState(NamedTuple):
     peak: Any
 
 
-class Workspace(NamedTuple):
-    """Workspace for one row: x, its old value, its part in D (own), g, u = D x, and more."""
-
-    x: Any
-    before: Any
-    own: Any
-    g: Any
-    u: Any
-    inverse: Any
-    root: Any
-    values: Any
-    found: Any
+# One row: x, its old value, its part in D (own), g, u = D x, and more.
+Workspace = namedtuple("Workspace", "x before own g u inverse root values found")
 
 
 def workspace(r: int) -> Workspace:
     """Return workspace for a row of r entries."""
     room = on_lines(9, r + 1)
-    x, before, own, g, u, inverse, root = room[:7, :r]
-    return Workspace(x, before, own, g, u, inverse, root, room[7], room[8].view(np.uintp))
+    return Workspace._make([*room[:7, :r], room[7], room[8].view(np.uintp)])
+
+
+@helper
+def _cube_root(x):
+    """Return the cube root; that of 8 x is twice that of x, unlike with library functions."""
+    third = math.frexp(x)[1] // 3
+    return math.copysign(math.ldexp(abs(math.ldexp(x, -3 * third)) ** (1.0 / 3.0), third), x)
+
+
+@helper
+def _largest_root(a, b):
+    """Return the largest real root of x^3 + a x + b, polished by Newton's method."""
+    delta = b * b / 4.0 + a * a * a / 27.0
+    if delta > 0.0:
+        # The larger of the two cube roots first: their product is -a / 3, without cancellation.
+        s = _cube_root(-b / 2.0 - math.copysign(math.sqrt(delta), b))
+        x = s - a / (3.0 * s)
+    else:
+        m = math.sqrt(max(0.0, -a / 3.0))
+        cube = m**3
+        if cube == 0.0:
+            return 0.0
+        x = 2.0 * m * math.cos(math.acos(max(-1.0, min(1.0, -b / (2.0 * cube)))) / 3.0)
+    for _ in range(2):
+        slope = 3.0 * x * x + a
+        if slope > 0.0:
+            x -= (x * (x * x + a) + b) / slope
+    return x
+
+
+@helper
+def minimize_quartic(a, b, upper):
+    """Minimize x^4 / 4 + a x^2 / 2 + b x over 0 <= x <= upper: an entry of symNMF.
+
+    Of the roots of x^3 + a x + b only the largest can be a positive local minimum to the right
+    of every local maximum; a second one would be negative, because the roots sum to zero.
+    """
+    x = min(_largest_root(a, b), upper)
+    if x > 0.0 and x * (x * (x * x / 4.0 + a / 2.0) + b) < 0.0:
+        return x
+    return 0.0
 
 
 @part
@@ -196,7 +225,7 @@ def entries(at, source, uneven, diagonal, H, D, work, bounds, start, out):
         if diagonal is not None:
             P_kk = diagonal[k] - (norm - old * old)
             slope = q - (old * old - P_kk) * old
-            new = minimise_quartic(a - P_kk, -(q + a * old), upper)
+            new = minimize_quartic(a - P_kk, -(q + a * old), upper)
         elif inverted > 0.0:
             rough = abs(g[l]) + root[l] * size + gross(source, p, l)
             if uneven is not None:

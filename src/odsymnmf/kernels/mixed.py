@@ -9,11 +9,11 @@ increases, with jumps at the breakpoints: so the minimizer is found by selection
 l1, and lies on one or between two of them, where the derivative is a straight line.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part
+from odsymnmf.kernels.compile import helper, kernel, part
 from odsymnmf.kernels.l1 import (
     begin,
     gather_columns,
@@ -24,14 +24,13 @@ from odsymnmf.kernels.l1 import (
     totals,
 )
 from odsymnmf.kernels.l2 import begin_row, note_peaks, put_back, update_gram
-from odsymnmf.kernels.rounding import CANCELLED, DUST, ROUNDING, TINY
-from odsymnmf.kernels.rows import RowRef
+from odsymnmf.kernels.rows import CANCELLED, DUST, ROUNDING, TINY, RowRef
 from odsymnmf.kernels.sources import add_rows, copy_row
 from odsymnmf.kernels.weighted_median import partition, pivot_of
 from odsymnmf.kernels.weights import exact_sum, gather_exceptions, update_residuals, weigh
 
 
-@kernel
+@helper
 def minimize(points, weights, count, T, alpha, beta, M, c):
     """Return the minimizer over x >= 0; points[:count] are the positive breakpoints."""
     low, high, above = np.int64(0), count, 0.0
@@ -65,18 +64,9 @@ def _breakpoints(x, m, a, wa, work):
     return count
 
 
-class State(NamedTuple):
-    """What sweeps keep up to date, for l1 and for l2."""
-
-    l1: Any
-    l2: Any
-
-
-class Workspace(NamedTuple):
-    """Workspace for one row, that of l1 and that of l2."""
-
-    l1: Any
-    l2: Any
+# What sweeps keep up to date, and workspace for one row.
+State = namedtuple("State", "l1 l2")
+Workspace = namedtuple("Workspace", "l1 l2")
 
 
 @part

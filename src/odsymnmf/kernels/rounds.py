@@ -16,8 +16,7 @@ outside it.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part, summing
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.compile import kernel, part, prefetch, summing, summing_helper
 
 # Where the squares of single rows' changes exceed the decrease by more, they are not subtracted.
 OUTWEIGHED = 1e3
@@ -147,7 +146,7 @@ def stored_products(items, rows, position, H, New, moved):
     return 2.0 * total
 
 
-@summing
+@summing_helper
 def _four(i, s, k, t, H, New):
     """Return n_i . n_k, n_i . o_k, o_i . n_k and o_i . o_k."""
     nn, no, on, oo = 0.0, 0.0, 0.0, 0.0
@@ -162,7 +161,7 @@ def _four(i, s, k, t, H, New):
 
 
 @part
-def _difference(a, four, power):
+def difference(a, four, power):
     """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
     nn, no, on, oo = a - four[0], a - four[1], a - four[2], a - four[3]
     if power == 2:
@@ -191,9 +190,9 @@ def listed_correction(items, rows, v, position, H, New, moved, power):
                 four = _four(i, s, k, t, H, New)
                 a = np.float64(rows.data[j])
                 if v is None:
-                    total += _difference(a, four, power) - _difference(0.0, four, power)
+                    total += difference(a, four, power) - difference(0.0, four, power)
                 else:
-                    total += v[j] * _difference(a, four, power)
+                    total += v[j] * difference(a, four, power)
     return 2.0 * total
 
 

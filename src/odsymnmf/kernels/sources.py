@@ -1,20 +1,18 @@
 """Sources of g = sum_{j != k} A_kj h_j, and their updates when row k of H changes.
 
-One named tuple for each storage of A, with its own `gather`, `save_row`, `update_products`,
-`rounding_scale` and `gross`; Numba selects them by the type of the tuple at compile time. All of
-them give the same g up to rounding.
+One named tuple for each storage of A; Numba selects the functions for it at compile time. All
+storages give the same g up to rounding.
 """
 
 from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from odsymnmf.kernels.compile import part
-from odsymnmf.kernels.prefetch import prefetch
+from odsymnmf.kernels.compile import part, prefetch
 
 
-class Neighbours(NamedTuple):
-    """A in CSR form: g adds up the rows of H of the neighbours."""
+class Neighbors(NamedTuple):
+    """A in CSR form: g adds up the rows of H of the neighbors."""
 
     indptr: Any
     indices: Any
@@ -62,7 +60,7 @@ def add_rows(total, rows, weights, first, last, M):
 
 
 @part
-def _add_neighbours(source, p, items, M, g):
+def _add_neighbors(source, p, items, M, g):
     """Set g to the weighted sum of rows of M; prefetch those of the next item."""
     indptr, indices = source.indptr, source.indices
     k = items[p]
@@ -74,7 +72,7 @@ def _add_neighbours(source, p, items, M, g):
             prefetch(M, indices[j])
 
 
-def _fetch_rows(source, p, items):
+def _prefetch_row(source, p, items):
     """Prefetch the entries of the row four steps ahead, one per cache line."""
     if p + 4 < len(items):
         indptr, indices, data = source.indptr, source.indices, source.data
@@ -86,16 +84,16 @@ def _fetch_rows(source, p, items):
             prefetch(data, j)
 
 
-def _fetch_nothing(source, p, items):
+def _prefetch_nothing(source, p, items):
     pass
 
 
-def _gather_neighbours(source, p, items, H, g):
-    _add_neighbours(source, p, items, H, g)
+def _gather_neighbors(source, p, items, H, g):
+    _add_neighbors(source, p, items, H, g)
 
 
 def _gather_features(source, p, items, H, g):
-    _add_neighbours(source, p, items, source.Z, g)
+    _add_neighbors(source, p, items, source.Z, g)
     own = source.norms[items[p]]
     for l in range(len(g)):
         g[l] -= own * H[items[p], l]
@@ -151,7 +149,7 @@ def _update_block(source, p, items, before, x, found):
                 G[b, l] += s * x[l]
 
 
-def _no_terms(source, k):
+def _no_scale(source, k):
     return 0.0
 
 
@@ -167,79 +165,29 @@ def _gross(source, p, l):
     return source.gross[p, l]
 
 
-CASES: dict[str, dict[type, Any]] = {
-    "gather": {
-        Neighbours: _gather_neighbours,
-        Features: _gather_features,
-        Block: _gather_block,
-    },
-    "look_ahead": {Neighbours: _fetch_rows, Features: _fetch_rows, Block: _fetch_nothing},
-    "save_row": {Neighbours: _save_nothing, Features: _save_row, Block: _save_row},
-    "update_products": {
-        Neighbours: _update_nothing,
-        Features: _update_features,
-        Block: _update_block,
-    },
-    "rounding_scale": {Neighbours: _no_terms, Features: _norm, Block: _no_terms},
-    "gross": {Neighbours: _no_gross, Features: _no_gross, Block: _gross},
-}
+def _by_storage(neighbors: Any, features: Any, block: Any) -> Any:
+    """Return a function that calls one of three, by the type of its first argument."""
+    functions = {Neighbors: neighbors, Features: features, Block: block}
+
+    def call(source, *args):
+        return functions[type(source)](source, *args)
+
+    @overload(call, inline="always", strict=False)
+    def _(source, *args):
+        return functions[source.instance_class]
+
+    return call
 
 
-def gather(source, p, items, H, g):
-    """Set g for item items[p]."""
-    CASES["gather"][type(source)](source, p, items, H, g)
-
-
-def save_row(source, k, H, before):
-    """Set before = h_k where `update_products` needs it."""
-    CASES["save_row"][type(source)](source, k, H, before)
-
-
-def update_products(source, p, items, before, x, found):
-    """Update the products with A: row items[p] was ``before`` and is x, which is overwritten."""
-    CASES["update_products"][type(source)](source, p, items, before, x, found)
-
-
-def look_ahead(source, p, items):
-    """Prefetch what later items need, where their rows are not adjacent in memory."""
-    CASES["look_ahead"][type(source)](source, p, items)
-
-
-def rounding_scale(source, k):
-    """Return a bound on the terms of g that cancel: |x_k|^2 of a Gram matrix."""
-    return CASES["rounding_scale"][type(source)](source, k)
-
-
-def gross(source, p, l):
-    """Return a bound on the terms of g_l that were updated inside a block."""
-    return CASES["gross"][type(source)](source, p, l)
-
-
-@overload(gather, inline="always")
-def _(source, p, items, H, g):
-    return CASES["gather"][source.instance_class]
-
-
-@overload(look_ahead, inline="always")
-def _(source, p, items):
-    return CASES["look_ahead"][source.instance_class]
-
-
-@overload(save_row, inline="always")
-def _(source, k, H, before):
-    return CASES["save_row"][source.instance_class]
-
-
-@overload(update_products, inline="always")
-def _(source, p, items, before, x, found):
-    return CASES["update_products"][source.instance_class]
-
-
-@overload(rounding_scale, inline="always")
-def _(source, k):
-    return CASES["rounding_scale"][source.instance_class]
-
-
-@overload(gross, inline="always")
-def _(source, p, l):
-    return CASES["gross"][source.instance_class]
+# Set g for item items[p]: gather(source, p, items, H, g).
+gather = _by_storage(_gather_neighbors, _gather_features, _gather_block)
+# Prefetch what later items need, where their rows are not adjacent: look_ahead(source, p, items).
+look_ahead = _by_storage(_prefetch_row, _prefetch_row, _prefetch_nothing)
+# Set before = h_k where `update_products` needs it: save_row(source, k, H, before).
+save_row = _by_storage(_save_nothing, _save_row, _save_row)
+# Update the products with A: row items[p] was ``before`` and is x, which is overwritten.
+update_products = _by_storage(_update_nothing, _update_features, _update_block)
+# A bound on the terms of g that cancel, |x_k|^2 of a Gram matrix: rounding_scale(source, k).
+rounding_scale = _by_storage(_no_scale, _norm, _no_scale)
+# A bound on the terms of g_l that were updated inside a block: gross(source, p, l).
+gross = _by_storage(_no_gross, _no_gross, _gross)

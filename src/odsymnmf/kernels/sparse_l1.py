@@ -7,14 +7,15 @@ in the row of a neighbor are candidates. The results are bit-identical to those 
 sums are computed in the same order.
 """
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, part
+from odsymnmf.kernels.compile import allocating, helper, part
 from odsymnmf.kernels.l1 import FURTHER, _cut, entry, move
-from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TIE
-from odsymnmf.kernels.sparse_rows import enlist, items_of, keep_best, sort_together, weight_of
+from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TIE
+from odsymnmf.kernels.sparse_h import column_entries, keep_best, set_row, sort_together, weight_of
 
 
 class ColumnState(NamedTuple):
@@ -30,98 +31,52 @@ class ColumnState(NamedTuple):
     moved: Any
 
 
-class Neighbors(NamedTuple):
-    """The workspace of `l1.entry`: A_ik and rho of each neighbor, and arrays for the selection."""
-
-    value: Any
-    rho: Any
-    points: Any
-    weights: Any
-    picked: Any
+# Arrays by neighbor, as for `l1.entry`; by column and by candidate; two entries as H stores them.
+Workspace = namedtuple(
+    "Workspace",
+    "near picked value rho points weights weight heavy "
+    "pos met kept S T half score negative ones extra gross x stored",
+)
 
 
-class Workspace(NamedTuple):
-    """Arrays by neighbor, by candidate in the order met, by candidate kept; scratch."""
-
-    near: Any
-    weight: Any
-    heavy: Any
-    pos: Any
-    met: Any
-    kept: Any
-    S: Any
-    T: Any
-    half: Any
-    score: Any
-    negative: Any
-    ones: Any
-    extra: Any
-    gross: Any
-    found: Any
-    stored: Any
-    x: Any
+def workspace(r: int, dtype: Any, longest: int) -> Workspace:
+    """Return workspace for r columns and rows of A with at most ``longest`` entries."""
+    pos, met = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
+    near, picked = np.empty((2, longest + 1), dtype=np.int64)
+    neighbors, candidates = np.empty((6, longest + 1)), np.empty((9, r))
+    kept, stored = np.empty(r + 1, dtype=np.int64), np.empty(2, dtype=dtype)
+    arrays = near, picked, *neighbors, pos, met, kept, *candidates, stored
+    return Workspace._make(arrays)
 
 
-@allocating
-def _workspace(r, dtype, longest):
-    return Workspace(
-        np.empty(longest + 1, dtype=np.int64),
-        np.empty(longest + 1),
-        np.empty(longest + 1),
-        np.full(r, -1, dtype=np.int32),
-        np.empty(r, dtype=np.int32),
-        np.empty(r + 1, dtype=np.int64),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(1024, dtype=np.int64),
-        np.empty(2, dtype=dtype),
-        np.empty(r),
-    )
-
-
-@allocating
-def sum_of_others(k, row, l, H, w0, E, found, weighted):
+@helper
+def sum_of_others(k, row, l, H, w0, E, weighted):
     """Return sum_{i != k} H_il, or with the weights of a row of exceptions, by increasing i."""
-    m = items_of(l, H, found)
-    if m > len(found):
-        found = np.empty(m, dtype=np.int64)
-        items_of(l, H, found)
-    total, begin, end = 0.0, 0, 0
-    if weighted:
-        begin, end = E.indptr[row], E.indptr[row + 1]
-    for s in found[:m]:
+    total, begin, end = 0.0, E.indptr[row], E.indptr[row + 1]
+    for s in column_entries(l, H):
         i = H.owner[s]
         if i != k:
-            if weighted:
-                w = w0 + weight_of(i, begin, end, E.indices, E.v)
-                total += w * H.value[s]
-            else:
-                total += H.value[s]
+            w = w0 + weight_of(i, begin, end, E.indices, E.v) if weighted else 1.0
+            total += w * H.value[s]
     return total
 
 
 @part
-def _gather(k, A, w0, E, H, nonzero, new, near_value, work):
+def _gather(k, A, w0, E, H, nonzero, new, work):
     """List the neighbors and the candidates, own columns first, with S. Return the counts."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    near, weight, pos, met, S = work.near, work.weight, work.pos, work.met, work.S
-    m, e, e_end, neighbors = 0, 0, 0, 0
+    near, near_value, weight, pos = work.near, work.value, work.weight, work.pos
+    met, S = work.met, work.S
+    m, neighbors = 0, 0
     if not new:
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
             met[m], S[m] = column[s], 0.0
             m += 1
     mine = m
-    weighted = len(E.indptr) > 0
-    if weighted:
-        e, e_end = E.indptr[k], E.indptr[k + 1]
+    weighted = len(E.indices) > 0
+    e, e_end = E.indptr[k], E.indptr[k + 1]
     for j in range(indptr[k], indptr[k + 1]):
         i = indices[j]
         if (i == k and not new) or not (data[j] > 0.0 and nonzero[i]):
@@ -167,8 +122,8 @@ def _totals(k, m, mine, before, w0, E, H, sums, in_place, new, work):
     """Set T and half of it; keep the own columns and the candidates that may become positive."""
     W, peak, moved = sums.W, sums.peak, sums.moved
     met, kept, S, T, half = work.met, work.kept, work.S, work.T, work.half
-    score, extra, gross, found = work.score, work.extra, work.gross, work.found
-    weighted = len(E.indptr) > 0
+    score, extra, gross = work.score, work.extra, work.gross
+    weighted = len(E.indices) > 0
     count = np.int64(mine)
     for c in range(m):
         l = met[c]
@@ -178,10 +133,10 @@ def _totals(k, m, mine, before, w0, E, H, sums, in_place, new, work):
         if not new:
             if moved[l] < before and total < CANCELLED * most:
                 # With dense H, every row visits every column: the next one has recomputed this.
-                total = most = sum_of_others(-1, -1, l, H, w0, E, found, False)
+                total = most = sum_of_others(-1, k, l, H, w0, E, False)
             others = total - own
             if others < CANCELLED * most:
-                others = most = sum_of_others(k, k, l, H, w0, E, found, False)
+                others = most = sum_of_others(k, k, l, H, w0, E, False)
                 total = others + own
             if in_place:
                 W[l], peak[l] = total, most
@@ -189,7 +144,7 @@ def _totals(k, m, mine, before, w0, E, H, sums, in_place, new, work):
         if weighted:
             T[c] += extra[c]
             if T[c] < CANCELLED * (w0 * others + gross[c]):
-                T[c] = sum_of_others(-1 if new else k, k, l, H, w0, E, found, True)
+                T[c] = sum_of_others(-1 if new else k, k, l, H, w0, E, True)
         half[c] = 0.5 * T[c] * (1.0 + TIE)
         if c < mine:
             kept[c] = c
@@ -202,11 +157,11 @@ def _totals(k, m, mine, before, w0, E, H, sums, in_place, new, work):
 
 
 @part
-def _fill_table(k, count, mine, neighbors, H, table, room, work):
+def _fill_table(k, count, mine, neighbors, H, table, work):
     """Set table[c] to the entries of the neighbors in the c-th column kept, x and rho."""
     span, column, value = H.span, H.column, H.value
     near, pos, met, kept, x = work.near, work.pos, work.met, work.kept, work.x
-    near_value, rho = room.value, room.rho
+    near_value, rho = work.value, work.rho
     for c in range(count):
         pos[met[kept[c]]] = c
         b = kept[c]
@@ -230,14 +185,12 @@ def _fill_table(k, count, mine, neighbors, H, table, room, work):
 
 
 @part
-def _solve_entries(
-    k, place, count, neighbors, w0, weighted, sums, table, upper, in_place, room, work
-):
+def _solve_entries(k, place, count, neighbors, weighted, sums, table, upper, in_place, work):
     """Set each entry to its optimum in turn; return the decrease and the largest change."""
     W, nonzero, reach, moved = sums.W, sums.nonzero, sums.reach, sums.moved
     met, kept, S, T, half, x = work.met, work.kept, work.S, work.T, work.half, work.x
     heavy, weights, stored = work.heavy, work.weight, work.stored
-    value, rho = room.value, room.rho
+    value, rho = work.value, work.rho
     decrease, largest = 0.0, 0.0
     for c in range(count):
         b = kept[c]
@@ -246,15 +199,15 @@ def _solve_entries(
         if T[b] > 0.0 and S[b] > half[b]:
             far = reach[l] if reach[l] > 0.0 else T[b]
             weight = a
-            if weighted or w0 != 1.0:
+            if weighted:
                 for j in range(neighbors):
                     heavy[j] = weights[j] * a[j]
                 weight = heavy
-            new = min(entry(old, half[b], far, neighbors, a, weight, room), upper)
+            new = min(entry(old, half[b], far, neighbors, a, weight, work), upper)
         stored[0], stored[1] = new, old
         new, step = np.float64(stored[0]), np.float64(stored[0] - stored[1])
         if step != 0.0:
-            if weighted or w0 != 1.0:
+            if weighted:
                 fallen = move(step, neighbors, a, value, rho, weights)
             else:
                 fallen = move(step, neighbors, a, value, rho, None)
@@ -270,63 +223,41 @@ def _solve_entries(
 
 
 @allocating
-def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, in_place):
+def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, in_place, work):
     """Solve rows of H, as far as ``out`` has room: docs/many_clusters.md.
 
     The modes and ``out`` are those of `sparse_l2_rows`, with W in place of D. ``position`` is that
     of the first item in the sweep. Costs the memberships of the neighbors. Return the number of
     rows solved, the room that the next one needs, the decrease of f and the largest change.
     """
-    new, weighted, longest = passes > 1, len(E.indptr) > 0, 0
-    for k in items:
-        longest = max(longest, A.indptr[k + 1] - A.indptr[k])
-    work = _workspace(len(sums.W), H.value.dtype, longest)
-    room = Neighbors(
-        np.empty(longest + 1),
-        np.empty(longest + 1),
-        np.empty(longest + 1),
-        np.empty(longest + 1),
-        np.empty(longest + 1, dtype=np.int64),
-    )
+    new, weighted = passes > 1, len(E.indices) > 0 or w0 != 1.0
     table = np.empty(0)
     decrease, largest = 0.0, 0.0
     pos, met, kept, x = work.pos, work.met, work.kept, work.x
     for p in range(len(items)):
         k, place = items[p], position + p
-        m, mine, neighbors = _gather(k, A, w0, E, H, sums.nonzero, new, room.value, work)
-        if weighted:
+        m, mine, neighbors = _gather(k, A, w0, E, H, sums.nonzero, new, work)
+        if len(E.indices) > 0:
             _add_exceptions(k, m, E, H, work)
         count = _totals(k, m, mine, place - 1, w0, E, H, sums, in_place, new, work)
         count = keep_best(mine, count, cap, kept, work.score, work.negative, work.ones)
-        short = out.top[0] + count > len(out.owner)
         for c in range(m):
             pos[met[c]] = -1
-        if short:
+        if out.top[0] + count > len(out.owner):
             return p, count, decrease, largest
         begin = top = out.top[0]
         if count > 0:
             sort_together(met, kept, count)
             if len(table) < count * neighbors:
                 table = np.empty(2 * count * neighbors)
-            _fill_table(k, count, mine, neighbors, H, table, room, work)
+            _fill_table(k, count, mine, neighbors, H, table, work)
             for _ in range(passes):
-                gain, furthest = _solve_entries(
-                    k,
-                    place,
-                    count,
-                    neighbors,
-                    w0,
-                    weighted,
-                    sums,
-                    table,
-                    upper,
-                    in_place,
-                    room,
-                    work,
+                gain, change = _solve_entries(
+                    k, place, count, neighbors, weighted, sums, table, upper, in_place, work
                 )
                 decrease += gain
-                largest = max(largest, furthest)
-                if not new or furthest <= ROUNDING * x[:count].max():
+                largest = max(largest, change)
+                if not new or change <= ROUNDING * x[:count].max():
                     break
             for c in range(count):
                 if x[c] != 0.0:
@@ -334,7 +265,7 @@ def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, 
                     top += 1
             out.top[0] = top
         if in_place:
-            enlist(H, begin, top, k)
+            set_row(H, begin, top, k)
         else:
             out.span[p, 0], out.span[p, 1] = begin, top
     return len(items), 0, decrease, largest

@@ -9,15 +9,24 @@ other columns are the candidates. G >= 0, so entry l alone can lower f by at mos
 where that is no more than the penalty p_k, the candidate is discarded before D is read.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch
-from odsymnmf.kernels.rounding import CANCELLED, ROUNDING, TINY
-from odsymnmf.kernels.sparse_arrays import SHORT, add_pair, place
-from odsymnmf.kernels.sparse_rows import enlist, keep_best, sort_together, weight_of
+from odsymnmf.kernels.compile import allocating, helper, part, prefetch
+from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TINY
+from odsymnmf.kernels.sparse_h import (
+    SHORT,
+    Pairs,
+    add_pair,
+    is_current,
+    keep_best,
+    place,
+    set_row,
+    sort_together,
+    weight_of,
+)
 
 # Neighbors whose first entries are listed at once.
 AT_ONCE = 256
@@ -25,7 +34,7 @@ AT_ONCE = 256
 FAR, LINE = 5, 8
 
 
-@allocating
+@helper
 def _most_alone(m, g, a):
     """Return the most that one column alone could lower f by: the largest 2 g^2 / a."""
     best = 0.0
@@ -35,16 +44,7 @@ def _most_alone(m, g, a):
     return 2.0 * best
 
 
-@allocating
-def _fewer(mine, found, cap, kept, g, a, score, points, ones):
-    """Keep the candidates that alone would gain most; return how many."""
-    for p in range(mine, found):
-        c = kept[p]
-        score[c] = g[c] * (g[c] / max(a[c], TINY))
-    return keep_best(mine, found, cap, kept, score, points, ones)
-
-
-@allocating
+@helper
 def _exact_row(k, row, l, m, H, w0, E, pos, G):
     """Set G_c = sum_{j != k} w_kj H_jl H_jt for the candidates c, t = their columns.
 
@@ -52,13 +52,10 @@ def _exact_row(k, row, l, m, H, w0, E, pos, G):
     """
     for c in range(m):
         G[c] = 0.0
-    begin, end = 0, 0
-    if len(E.indptr) > 0:
-        begin, end = E.indptr[row], E.indptr[row + 1]
-    s = H.head[l]
+    begin, end, s = E.indptr[row], E.indptr[row + 1], H.head[l]
     while s >= 0:
         i = H.owner[s]
-        if i != k and H.span[i, 0] <= s < H.span[i, 1]:
+        if i != k and is_current(s, H):
             w = w0 + weight_of(i, begin, end, E.indices, E.v)
             for b in range(H.span[i, 0], H.span[i, 1]):
                 c = pos[H.column[b]]
@@ -94,62 +91,24 @@ def _meet(l, more, m, pos, met, met_g):
     return m
 
 
-class Workspace(NamedTuple):
-    """Arrays by column, by candidate in the order met, and by candidate kept in column order."""
-
-    pos: Any
-    roots: Any
-    met: Any
-    met_g: Any
-    met_a: Any
-    gross: Any
-    near: Any
-    more: Any
-    kept: Any
-    score: Any
-    points: Any
-    ones: Any
-    columns: Any
-    support: Any
-    g: Any
-    a: Any
-    x: Any
-    own: Any
-    root: Any
-    exact: Any
-    first: Any
-    dots: Any
-    stored: Any
+# Arrays by column, by candidate in the order met, and by candidate kept in column order.
+Workspace = namedtuple(
+    "Workspace",
+    "pos met columns near more roots dots stored kept support exact first "
+    "met_g met_a gross score points ones g a x own root",
+)
 
 
-@allocating
-def _workspace(D, dtype, longest):
+def workspace(D: Pairs, dtype: Any, longest: int) -> Workspace:
+    """Return workspace for rows with at most ``longest`` exceptions."""
     r = len(D.diagonal)
-    return Workspace(
-        np.full(r, -1, dtype=np.int32),
-        np.sqrt(D.peak),
-        np.empty(r, dtype=np.int32),
-        np.empty(r + 1),
-        np.empty(r),
-        np.empty(r),
-        np.empty(SHORT * AT_ONCE, dtype=np.int32),
-        np.empty(SHORT * AT_ONCE),
-        np.empty(r + 1, dtype=np.int64),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r, dtype=np.int32),
-        np.empty(r, dtype=np.int64),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r),
-        np.empty(r, dtype=np.int64),
-        np.zeros(r + 1, dtype=np.int64),
-        np.empty(longest),
-        np.empty(1, dtype=dtype),
-    )
+    pos, (met, columns) = np.full(r, -1, dtype=np.int32), np.empty((2, r), dtype=np.int32)
+    near, more = np.empty(SHORT * AT_ONCE, dtype=np.int32), np.empty(SHORT * AT_ONCE)
+    dots, stored = np.empty(longest), np.empty(1, dtype=dtype)
+    integers, numbers = np.empty((4, r + 1), dtype=np.int64), np.empty((11, r + 1))
+    roots = np.sqrt(D.peak)
+    arrays = pos, met, columns, near, more, roots, dots, stored, *integers, *numbers
+    return Workspace._make(arrays)
 
 
 @part
@@ -158,7 +117,7 @@ def _gather(k, A, w0, E, H, new, work):
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
     pos, met, met_g, near, more = work.pos, work.met, work.met_g, work.near, work.more
-    m, e, e_end = np.int64(0), 0, 0
+    m = np.int64(0)
     if not new:
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
@@ -166,9 +125,8 @@ def _gather(k, A, w0, E, H, new, work):
             m += 1
     mine = m
     met_g[m] = 0.0
-    weighted = len(E.indptr) > 0
-    if weighted:
-        e, e_end = E.indptr[k], E.indptr[k + 1]
+    weighted = len(E.indices) > 0
+    e, e_end = E.indptr[k], E.indptr[k + 1]
     # Unsigned: no index is tested for being negative. The first entries of all rows are copied to
     # one list, so that the ends of short rows need not be predicted.
     link, last = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
@@ -224,7 +182,7 @@ def _diagonal_of_gram(k, m, mine, w0, E, H, D, work):
         kept[c] = c
     for c in range(mine, m):
         met_a[c] = w0 * diagonal[np.uint32(met[c])]
-    if len(E.indptr) > 0:
+    if len(E.indices) > 0:
         for c in range(m):
             gross[c] = met_a[c]
         for e in range(E.indptr[k], E.indptr[k + 1]):
@@ -243,17 +201,20 @@ def _diagonal_of_gram(k, m, mine, w0, E, H, D, work):
 def _screen(m, mine, least, cap, work):
     """Keep the item's own columns and the candidates that alone may gain more than ``least``."""
     pos, met, met_g, met_a, kept = work.pos, work.met, work.met_g, work.met_a, work.kept
-    found = np.int64(mine)
+    count = np.int64(mine)
     for c in range(mine, m):
         pos[np.uint32(met[c])] = -1
-        kept[found] = c
-        found += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
+        kept[count] = c
+        count += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
     for c in range(mine):
         pos[met[c]] = -1
-    if found > cap:
-        score, points, ones = work.score, work.points, work.ones
-        found = _fewer(mine, found, cap, kept, met_g, met_a, score, points, ones)
-    return found
+    if count > cap:
+        score = work.score
+        for p in range(mine, count):
+            c = kept[p]
+            score[c] = met_g[c] * (met_g[c] / max(met_a[c], TINY))
+        count = keep_best(mine, count, cap, kept, score, work.points, work.ones)
+    return count
 
 
 @part
@@ -350,7 +311,7 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, u
     columns, support, exact = work.columns, work.support, work.exact
     g, a, x, own, root = work.g, work.a, work.x, work.own, work.root
     first, dots, stored = work.first, work.dots, work.stored
-    weighted = len(E.indptr) > 0
+    weighted = len(E.indices) > 0
     decrease, penalized, violation = 0.0, 0.0, 0.0
     for c in range(m):
         t, old = np.int64(columns[c]), x[c]
@@ -436,7 +397,7 @@ def _write_row(m, out, work):
 
 
 @allocating
-def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passes, in_place):
+def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passes, in_place, work):
     """Solve rows of H, as far as ``out`` and D have room: docs/many_clusters.md.
 
     In place, ``out`` is H, and D follows each row: Gauss-Seidel. Otherwise the rows of the items
@@ -449,12 +410,7 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
     next one needs, the decreases of f and of f + sum_k p_k |h_k|_0, the violation of the
     optimality conditions, and the number of sums that had to be recomputed.
     """
-    new, longest = passes > 1, 0
-    weighted = len(E.indptr) > 0
-    if weighted:
-        for k in items:
-            longest = max(longest, E.indptr[k + 1] - E.indptr[k])
-    work = _workspace(D, H.value.dtype, longest)
+    new, weighted = passes > 1, len(E.indices) > 0
     G, who, height = np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0)
     decrease, penalized, violation, recomputed = 0.0, 0.0, 0.0, 0
     for p in range(len(items)):
@@ -485,9 +441,8 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
                     work.a[c] = row[c]
                     work.root[c] = np.sqrt(row[c])
         count, size = _list_support(m, work)
-        e_begin = 0
+        e_begin = E.indptr[k]
         if weighted:
-            e_begin = E.indptr[k]
             if len(who) < entries:
                 who, height = np.empty(2 * entries, dtype=np.int64), np.empty(2 * entries)
             _gather_exceptions(k, m, E, H, who, height, work)
@@ -509,7 +464,7 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
         begin, top = _write_row(m, out, work)
         if in_place:
             _put_sums(count, work.support, work.columns, work.x, work.own, D)
-            enlist(H, begin, top, k)
+            set_row(H, begin, top, k)
         else:
             out.span[p, 0], out.span[p, 1] = begin, top
     return len(items), 0, decrease, penalized, violation, recomputed

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, part
-from odsymnmf.kernels.prefetch import prefetch
-from odsymnmf.kernels.rounding import CANCELLED
-from odsymnmf.kernels.sparse_arrays import EMPTY, add_pair, first_place, place
+from odsymnmf.kernels.compile import allocating, helper, part, prefetch
+from odsymnmf.kernels.rounds import difference
+from odsymnmf.kernels.rows import CANCELLED
+from odsymnmf.kernels.sparse_h import EMPTY, add_pair, first_place, place, set_row
 from odsymnmf.kernels.sparse_l1 import sum_of_others
-from odsymnmf.kernels.sparse_rows import enlist
 
-# The places of a change are asked for so many ahead.
+# Places in the table are prefetched this many pairs ahead.
 AHEAD = 32
 
 
@@ -94,25 +93,8 @@ def gram_changes(first, items, New, H, moved, change):
 
 
 @allocating
-def join_pairs(change, whole):
-    """Add a change of D to that of the pieces before; return what pairs across them add."""
-    side, keys, values, used = whole.side, whole.key, whole.value, whole.used
-    across = 0.0
-    for b in range(len(change.key)):
-        if change.key[b] != EMPTY:
-            l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
-            e, s = change.value[b], place(l, t, side, keys)
-            if keys[s] == EMPTY:
-                keys[s] = change.key[b]
-                used[0] += 1
-            across += values[s] * (e if l == t else 2.0 * e)
-            values[s] += e
-    return 2.0 * across
-
-
-@allocating
 def put_pairs(change, D):
-    """D += change; the caller has seen to it that there is room."""
+    """D += change; the table has room for it."""
     for b in range(len(change.key)):
         ahead = change.key[min(b + AHEAD, len(change.key) - 1)]
         if ahead != EMPTY:
@@ -144,27 +126,17 @@ def sum_changes(items, New, H, moved, change):
 
 @allocating
 def put_sums(change, E, H, W, peak):
-    """W += change, with sums that have cancelled done anew; H has its new rows already."""
-    found = np.empty(1024, dtype=np.int64)
+    """W += change, with sums that have cancelled recomputed; H has its new rows already."""
     for l in range(len(W)):
         W[l] += change[l]
         peak[l] = max(peak[l], W[l])
         if change[l] != 0.0 and W[l] < CANCELLED * peak[l]:
-            W[l] = peak[l] = sum_of_others(-1, -1, l, H, 1.0, E, found, False)
+            W[l] = peak[l] = sum_of_others(-1, 0, l, H, 1.0, E, False)
 
 
-@part
-def _difference(a, nn, no, on, oo, power):
-    """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
-    if power == 2:
-        squares = (nn * nn - no * no) - (on * on - oo * oo)
-        return squares - 2.0 * a * ((nn - no) - (on - oo))
-    return (abs(a - nn) - abs(a - no)) - (abs(a - on) - abs(a - oo))
-
-
-@part
-def _four(k, p, H, New, n_i, o_i):
-    """Return n_i . n_k, n_i . o_k, o_i . n_k and o_i . o_k, for rows n_i and o_i spread out."""
+@helper
+def _products(k, p, H, New, n_i, o_i):
+    """Return n_i . n_k, n_i . o_k, o_i . n_k and o_i . o_k, for dense rows n_i and o_i."""
     nn, no, on, oo = 0.0, 0.0, 0.0, 0.0
     for s in range(New.span[p, 0], New.span[p, 1]):
         nn += n_i[New.column[s]] * New.value[s]
@@ -176,19 +148,17 @@ def _four(k, p, H, New, n_i, o_i):
 
 
 @allocating
-def listed_correction(items, A, w0, E, position, H, New, r, power):
+def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
     """Return what stored pairs and exceptions of the items inside the round add to f.
 
-    A and E list every pair (i, k), k < i, of two items of one round; others may be there, too.
+    A and E list every pair (i, k), k < i, of two items of one round, and possibly other pairs.
     """
     n_i, o_i = np.zeros(r), np.zeros(r)
     stored, listed = 0.0, 0.0
     for i in items:
         q = position[i]
-        listed_here = A.indptr[i + 1] > A.indptr[i]
-        if len(E.indptr) > 0:
-            listed_here |= E.indptr[i + 1] > E.indptr[i]
-        if not (listed_here and New.moved[q]):
+        has_pairs = A.indptr[i + 1] > A.indptr[i] or E.indptr[i + 1] > E.indptr[i]
+        if not (has_pairs and New.moved[q]):
             continue
         for s in range(New.span[q, 0], New.span[q, 1]):
             n_i[New.column[s]] = New.value[s]
@@ -197,17 +167,14 @@ def listed_correction(items, A, w0, E, position, H, New, r, power):
         for j in range(A.indptr[i], A.indptr[i + 1]):
             k = A.indices[j]
             if position[k] >= 0 and New.moved[position[k]]:
-                nn, no, on, oo = _four(k, position[k], H, New, n_i, o_i)
+                four = _products(k, position[k], H, New, n_i, o_i)
                 a = np.float64(A.data[j])
-                stored += _difference(a, nn, no, on, oo, power) - _difference(
-                    0.0, nn, no, on, oo, power
-                )
-        if len(E.indptr) > 0:
-            for j in range(E.indptr[i], E.indptr[i + 1]):
-                k = E.indices[j]
-                if position[k] >= 0 and New.moved[position[k]]:
-                    nn, no, on, oo = _four(k, position[k], H, New, n_i, o_i)
-                    listed += E.v[j] * _difference(E.a[j], nn, no, on, oo, power)
+                stored += difference(a, four, power) - difference(0.0, four, power)
+        for j in range(E.indptr[i], E.indptr[i + 1]):
+            k = E.indices[j]
+            if position[k] >= 0 and New.moved[position[k]]:
+                four = _products(k, position[k], H, New, n_i, o_i)
+                listed += E.v[j] * difference(E.a[j], four, power)
         for s in range(New.span[q, 0], New.span[q, 1]):
             n_i[New.column[s]] = 0.0
         for s in range(H.span[i, 0], H.span[i, 1]):
@@ -217,11 +184,13 @@ def listed_correction(items, A, w0, E, position, H, New, r, power):
 
 @allocating
 def put_rows(items, New, H):
-    """Make the new rows that differ those of their items; the log has room for them."""
+    """Set the rows that differ; the log has room for them."""
+    top = H.top[0]
     for p in range(len(New.span)):
         if New.moved[p]:
-            begin = H.top[0]
+            begin = top
             for s in range(New.span[p, 0], New.span[p, 1]):
-                H.column[H.top[0]], H.value[H.top[0]] = New.column[s], New.value[s]
-                H.top[0] += 1
-            enlist(H, begin, H.top[0], items[p])
+                H.column[top], H.value[top] = New.column[s], New.value[s]
+                top += 1
+            set_row(H, begin, top, items[p])
+    H.top[0] = top

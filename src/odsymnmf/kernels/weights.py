@@ -1,4 +1,4 @@
-"""Pairs that weigh: the exceptions of a row, whose weights differ from the background.
+"""Pair weights: the exceptions of a row, whose weights w_kj differ from the default w0.
 
 Exceptions are a CSR triple with two values each: v_kj = w_kj - w0, and the similarity A_kj. An
 unknown pair has w_kj = 0.
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part
+from odsymnmf.kernels.compile import part
 
 
 class Exceptions(NamedTuple):
-    """The pairs that do not have the background weight w0; v = w - w0, a the similarity.
+    """The pairs that do not have the default weight w0; v = w - w0, a the similarity.
 
     A symmetric CSR pattern with sorted indices and no diagonal; a is finite, zero where A stores
-    nothing. Kernels for full storage take None if there are none, those for sparse memberships
-    arrays of length zero: they are compiled once for both.
+    nothing. Kernels for a dense H take None if there are none, those for a sparse H rows of length
+    zero: they are compiled once for both.
     """
 
     indptr: Any
@@ -26,7 +26,7 @@ class Exceptions(NamedTuple):
 
 
 class Uneven(NamedTuple):
-    """Pairs that do not all weigh w0; None where they do, which then only scales the objective.
+    """Weights of all pairs; None where all are w0, which then only scales the objective.
 
     B[l, j] = H_jl, v_j and e_j are workspace for the exceptions of a row.
     """
@@ -106,54 +106,3 @@ def exact_sum(uneven, at, l, H, power):
         if i != k and h != 0.0:
             total += w * (h * h if power == 2 else h)
     return total
-
-
-@kernel
-def error(items, exceptions, H, power, errors):
-    """Set errors[b] = sum of v |a - h_i . h_j|^power over the exceptions of item i = items[b]."""
-    for b in range(len(items)):
-        i, error = items[b], 0.0
-        for p in range(exceptions.indptr[i], exceptions.indptr[i + 1]):
-            e = np.float64(exceptions.a[p])
-            for l in range(H.shape[1]):
-                e -= np.float64(H[i, l]) * H[exceptions.indices[p], l]
-            error += exceptions.v[p] * (e * e if power == 2 else abs(e))
-        errors[b] = error
-
-
-@kernel
-def gain(items, exceptions, j, H, power):
-    """Return what column j gains on the exceptions of the items, were it zero on all others.
-
-    That is the sum of v (|e + x|^power - |e|^power), with e = a - h_i . h_k and x = H_ij H_kj, and
-    the sum of the absolute values of the terms.
-    """
-    total, size = 0.0, 0.0
-    for i in items:
-        for p in range(exceptions.indptr[i], exceptions.indptr[i + 1]):
-            k = exceptions.indices[p]
-            x = np.float64(H[i, j]) * H[k, j]
-            if x > 0.0:
-                e = np.float64(exceptions.a[p])
-                for t in range(H.shape[1]):
-                    e -= np.float64(H[i, t]) * H[k, t]
-                more = abs(e + x)
-                step = more * more - e * e if power == 2 else more - abs(e)
-                total += exceptions.v[p] * step
-                size += abs(exceptions.v[p]) * (
-                    more * more + e * e if power == 2 else more + abs(e)
-                )
-    return total, size
-
-
-@kernel
-def squares(items, indptr, indices, v, H, found):
-    """Set found[b] = sum of v_ij (h_i . h_j)^2 over the exceptions of item i = items[b]."""
-    for b in range(len(items)):
-        i, total = items[b], 0.0
-        for j in range(indptr[i], indptr[i + 1]):
-            p = 0.0
-            for l in range(H.shape[1]):
-                p += np.float64(H[i, l]) * H[indices[j], l]
-            total += v[j] * p * p
-        found[b] = total

@@ -214,13 +214,13 @@ class Similarity(ABC):
 
     def stored_errors(self, items: Array, H: Array) -> Array:
         """Return for each item the sum of |A_ij - p_ij| - p_ij over its stored pairs."""
-        from odsymnmf.kernels import l1
+        sums = self.stored_sums(items, H)
+        return sums[:, 0] - sums[:, 2]
 
-        errors, start = np.empty(len(items)), 0
-        for block, rows in self.row_blocks(items):
-            l1.stored_error(block, rows, H, errors[start : start + len(block)])
-            start += len(block)
-        return errors
+    def stored_sums(self, items: Array, H: Array) -> Array:
+        """Return the `listed_sums` over the stored pairs of the items."""
+        pieces = self.row_blocks(items)
+        return np.vstack([np.empty((0, 4)), *(listed_sums(b, rows, None, H) for b, rows in pieces)])
 
     def pairwise_errors(self, items: Array, H: Array) -> Array:
         """Return sum_{j != i} (A_ij - p_ij)^2 of each item, pair by pair."""
@@ -302,11 +302,18 @@ def pair_products(H: Array) -> float:
 
 def listed_squares(excess: Any, items: Array, H: Array) -> Array:
     """Return for each item the sum of v_ij (h_i . h_j)^2 over its exceptions."""
-    from odsymnmf.kernels.weights import squares
+    from odsymnmf.kernels.rows import CsrRows
 
-    sums = np.empty(len(items))
-    H = H.astype(np.float64, copy=False)
-    squares(items, excess.indptr, excess.indices, excess.data, H, sums)
+    rows = CsrRows(items, excess.indptr, excess.indices, excess.data)
+    return listed_sums(items, rows, excess.data, H)[:, 3]
+
+
+def listed_sums(items: Array, rows: Any, v: Array | None, H: Array) -> Array:
+    """Return for each item the sums of v |A - p|, v (A - p)^2, v p and v p^2 over listed pairs."""
+    from odsymnmf.kernels.objective import pair_sums
+
+    sums = np.empty((len(items), 4))
+    pair_sums(items, rows, v, H, sums)
     return sums
 
 

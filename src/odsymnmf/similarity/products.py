@@ -38,9 +38,9 @@ class CsrProducts:
         self.entries = A.nnz // A.shape[0] if sparse.issparse(A) else A.shape[1]
 
     def source(self, items: Array, H: Array) -> Any:
-        from odsymnmf.kernels.sources import Neighbours
+        from odsymnmf.kernels.sources import Neighbors
 
-        return Neighbours(self.A.indptr, _unsigned(self.A.indices), self.A.data)
+        return Neighbors(self.A.indptr, _unsigned(self.A.indices), self.A.data)
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         source, r = self.source(items, H), H.shape[1]

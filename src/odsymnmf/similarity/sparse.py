@@ -134,11 +134,5 @@ class Sparse(Similarity):
 
     def stored_squares(self, items: Array, H: Array) -> tuple[Array, Array]:
         """Return for each item the sums of (A_ij - p_ij)^2 and of p_ij^2 over its stored pairs."""
-        from odsymnmf.kernels.pairs import stored_squares
-
-        errors, squares, start = np.empty(len(items)), np.empty(len(items)), 0
-        for block, rows in self.row_blocks(items):
-            b = slice(start, start + len(block))
-            stored_squares(block, rows, H, errors[b], squares[b])
-            start = b.stop
-        return errors, squares
+        sums = self.stored_sums(items, H)
+        return sums[:, 1], sums[:, 3]

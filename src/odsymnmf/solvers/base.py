@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from odsymnmf import kernels
-from odsymnmf.kernels.rounding import CANCELLED
+from odsymnmf.kernels.rows import CANCELLED
 from odsymnmf.similarity import Similarity
 from odsymnmf.solvers.objective import (
     ColumnGain,
@@ -354,7 +354,7 @@ class PairwiseLoss:
     @cached_property
     def _pairs_inside(self) -> Any:
         A = self.A.stored
-        stored = kernels.sources.Neighbours(A.indptr, A.indices, A.data)
+        stored = kernels.sources.Neighbors(A.indptr, A.indices, A.data)
         return pairs_inside(stored, self.run_length)
 
     def _listed(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
@@ -424,6 +424,5 @@ class PairwiseLoss:
 
     def set_greedy_entries(self, items: Array, H: Array, column: Any) -> None:
         """Set the entries of the items in a column under construction, each in turn."""
-        greedy = kernels.greedy
-        place = greedy.place_l1 if self.l1_ratio >= 0.5 else greedy.place_l2
-        place(items, self.A.rows(items), H, column, self.upper)
+        power = 1 if self.l1_ratio >= 0.5 else 2
+        kernels.greedy.place(items, self.A.rows(items), H, column, self.upper, power)

@@ -59,7 +59,7 @@ def solve_new_rows(
     """
     if sparse.issparse(H):
         return _sparse_rows(S, H, scales, upper, zero_weight, penalized)
-    H64 = H.astype(np.float64, copy=False)
+    H64 = np.require(H, np.float64, ["C", "W"])
     X = np.zeros((S.shape[0], H.shape[1]))
     if not X.size:
         return X.astype(H.dtype)
@@ -131,8 +131,12 @@ def _with_absolute_errors(
     """Continue from the least squares solution, entry by entry, until none moves."""
     l1, l2, mixed, r, new = kernels.l1, kernels.l2, kernels.mixed, H.shape[1], np.arange(len(X))
     S, weights, stored = sparse.csr_array(weighed.S), weighed.weights, weighed.stored
-    rows = kernels.rows.CsrRows(new, S.indptr, S.indices, S.data.astype(np.float64))
-    work, uneven = l1.workspace(rows, stored is not None, r), weights.for_kernel(new, r)
+    indptr, indices = S.indptr.astype(np.int32), S.indices.astype(np.int32)
+    rows = kernels.rows.CsrRows(new, indptr, indices, S.data.astype(np.float64))
+    uneven = weights.for_kernel(new, r)
+    if uneven is not None and stored is None:
+        stored = np.ones(S.nnz)
+    work = l1.workspace(rows, stored is not None, r)
     state = l1.ColumnState(H.sum(axis=0), np.zeros(r), np.ones(len(H), dtype=np.bool_))
     bounds, none = kernels.rows.Bounds(upper, 0.0), np.empty(0)
     moved = np.empty(0, dtype=np.bool_)
@@ -174,7 +178,7 @@ def _sparse_rows(
 
 def _pairs(S: sparse.csr_array, w0: float) -> tuple[Any, PairWeights]:
     """Return the known similarities of new items, and the pairs whose weight differs."""
-    Links, unknown = kernels.sparse_arrays.Links, np.isnan(S.data)
+    Links, unknown = kernels.sparse_h.Links, np.isnan(S.data)
     values = np.where(unknown, 0.0, S.data)
     v = np.where(unknown, 0.0, 1.0) - w0
     known, differ = keep_entries(S, ~unknown), v != 0

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odsymnmf import kernels
-from odsymnmf.kernels.rounding import CANCELLED
+from odsymnmf.kernels.rows import CANCELLED
 from odsymnmf.similarity import Similarity
-from odsymnmf.similarity.base import MAX_PAIRWISE
+from odsymnmf.similarity.base import MAX_PAIRWISE, listed_sums
 from odsymnmf.similarity.weights import PairWeights
 from odsymnmf.utils import Array, blocks
 
@@ -61,9 +61,9 @@ def zero_objective(A: Similarity, power: int) -> float:
 
 def listed_errors(A: Similarity, items: Array, H: Array, power: int) -> Array:
     """Return for each item the sum of v_ij |A_ij - h_i . h_j|^power over its exceptions."""
-    errors = np.empty(len(items))
-    kernels.weights.error(items, A.weights.exceptions, H, power, errors)
-    return errors
+    E = A.weights.exceptions
+    rows = kernels.rows.CsrRows(items, E.indptr, E.indices, E.a)
+    return listed_sums(items, rows, E.v, H)[:, power - 1]
 
 
 def column_gain(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> ColumnGain:
@@ -74,7 +74,9 @@ def column_gain(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -
             continue
         gain = (_column_gain_l1 if power == 1 else _column_gain_l2)(A, H, j, items)
         if A.weights.excess is not None:
-            listed = kernels.weights.gain(items, A.weights.exceptions, j, H, power)
+            E = A.weights.exceptions
+            rows = kernels.rows.CsrRows(items, E.indptr, E.indices, E.a)
+            *listed, _ = kernels.objective.column_gain(items, rows, E.v, j, H, power)
             gain = [A.weights.default * x + y for x, y in zip(gain, listed, strict=True)]
         value, size = value + scale * gain[0], size + scale * gain[1]
     return ColumnGain(value, size)
@@ -97,8 +99,10 @@ def _column_gain_l1(A: Similarity, H: Array, j: int, items: Array) -> Any:
     """sum_{i != k} |R_ik| - |R_ik - x_ik|, which is -x_ik where nothing is stored."""
     h = H[items, j].astype(np.float64)
     everywhere = 2.0 * float(h[1:] @ np.cumsum(h)[:-1])
-    gains = (kernels.l1.stored_gain(block, rows, j, H) for block, rows in A.row_blocks(items))
-    stored = float(sum(gains))
+    stored = 0.0
+    for block, rows in A.row_blocks(items):
+        gain, _, products = kernels.objective.column_gain(block, rows, None, j, H, 1)
+        stored += gain + products
     return stored - everywhere, stored + everywhere
 
 
@@ -136,25 +140,25 @@ def deletion_loss(A: Similarity, H: Any, scales: Scales) -> tuple[Array, Array]:
         H64 = H.astype(np.float64)
         D = (H64.T @ H64).tocsr()
         D.sort_indices()
-        kernels.deletion_loss.unstored_squares(
+        kernels.objective.deletion_loss_at_zero(
             indptr, indices, data, D.indptr.astype(np.int64), D.indices, D.data,
             w0 * scales.l2, increase,
         )  # fmt: skip
     if scales.l1 > 0:
         totals = np.bincount(indices, weights=data, minlength=r)
         increase -= w0 * scales.l1 * data * (totals[indices] - data)
-    E = kernel_weights(A.weights)
+    E = kernel_weights(A.weights, A.n)
     for items, rows in A.row_blocks(np.arange(A.n)):
-        kernels.deletion_loss.stored_pairs(
-            items, rows, w0, E, indptr, indices, data, r, scales.l1, scales.l2, increase, zero_loss
+        kernels.objective.deletion_loss(
+            items, rows, w0, E, (indptr, indices, data), r, *scales, increase, zero_loss
         )
     return increase, zero_loss
 
 
-def kernel_weights(weights: PairWeights) -> Any:
-    """Return the exceptions for kernels of a sparse H: arrays of length zero without exceptions."""
+def kernel_weights(weights: PairWeights, n: int) -> Any:
+    """Return the exceptions of n rows for kernels of a sparse H, rows of length zero if none."""
     E, Exceptions = weights.exceptions, kernels.weights.Exceptions
     if E is None:
-        none = np.empty(0, dtype=np.int64)
-        return Exceptions(none, none.astype(np.int32), np.empty(0), np.empty(0))
+        none = np.empty(0, dtype=np.int32)
+        return Exceptions(np.zeros(n + 1, dtype=np.int64), none, np.empty(0), np.empty(0))
     return Exceptions(E.indptr.astype(np.int64), E.indices.astype(np.int32, copy=False), E.v, E.a)

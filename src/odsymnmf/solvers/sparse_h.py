@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.kernels import sparse_arrays, sparse_rows
-from odsymnmf.kernels.sparse_arrays import EMPTY, SHORT, Links, Log, Pairs
+from odsymnmf.kernels import sparse_h as kernels
+from odsymnmf.kernels.sparse_h import EMPTY, SHORT, Links, Log, Pairs
 from odsymnmf.membership_view import as_view
 from odsymnmf.utils import Array, as_csr
 
@@ -115,7 +115,7 @@ class SparseH:
         """Return H as a CSR array with sorted columns and no stored zero."""
         indptr = np.empty(self.n + 1, dtype=np.int64)
         indices, data = np.empty(self.nnz, dtype=np.int32), np.empty(self.nnz, dtype=self.dtype)
-        sparse_rows.read_log(self.rows, indptr, indices, data)
+        kernels.read_log(self.rows, indptr, indices, data)
         return sparse.csr_array((data, indices, indptr), shape=(self.n, self.r))
 
     @property
@@ -130,9 +130,7 @@ class SparseH:
 
     def compact(self) -> None:
         """Remove outdated rows from the log."""
-        rows = empty_log(self.n, self.r, 2 * self.nnz + 1024, self.dtype)
-        sparse_rows.copy_log(self.rows, rows)
-        self.rows = rows
+        self._fill(self.csr(), self.r)
 
     def reserve(self, entries: int) -> None:
         """Make room in the log for this many more entries."""
@@ -206,7 +204,7 @@ class SparseH:
         rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
         indptr = H.indptr.astype(np.int64, copy=False)
         indices = H.indices.astype(np.int32, copy=False)
-        sparse_rows.fill_log(indptr, indices, H.data, rows)
+        kernels.fill_log(indptr, indices, H.data, rows)
         self.rows = rows  # only now: Ctrl-C before leaves the old ones
 
 
@@ -282,7 +280,7 @@ def with_pair_room(D: Pairs, pairs: int) -> Pairs:
     if D.side > 0 or needed <= len(D.key):
         return D
     new = empty_pairs(len(D.diagonal), int(needed).bit_length(), full_side=-1)
-    sparse_arrays.copy_pairs(D.key, D.value, new)
+    kernels.add_pairs(D, new)
     return new._replace(diagonal=D.diagonal, peak=D.peak)
 
 
@@ -292,7 +290,7 @@ def gram(H: sparse.csr_array, full_side: int = FULL_SIDE) -> tuple[Pairs, float]
     indptr: Any = H.indptr.astype(np.int64, copy=False)
     row, squares = 0, 0.0
     while True:
-        row, more = sparse_arrays.add_gram(row, indptr, H.indices, H.data, D)
+        row, more = kernels.add_gram(row, indptr, H.indices, H.data, D)
         squares += more
         if row == H.shape[0]:
             return D, float(squares)

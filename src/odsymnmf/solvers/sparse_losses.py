@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from odsymnmf.kernels import sparse_l1, sparse_l2, sparse_objective, sparse_rounds
-from odsymnmf.kernels.sparse_arrays import Links, Log
+from odsymnmf.kernels import objective, sparse_l1, sparse_l2, sparse_rounds
+from odsymnmf.kernels.sparse_h import Links, Log, add_pairs
 from odsymnmf.kernels.sparse_l1 import ColumnState
 from odsymnmf.kernels.sparse_rounds import NewRows
 from odsymnmf.similarity.weights import EQUAL, PairWeights
@@ -86,7 +86,7 @@ class SparseLoss:
         cap: int | None = CAP,
     ):
         self.A, self.H = A, H
-        self.w0, self.E = float(weights.default), kernel_weights(weights)
+        self.w0, self.E = float(weights.default), kernel_weights(weights, len(A.indptr) - 1)
         self.upper, self.cap = upper, cap
         self._inside: Any = None
 
@@ -105,7 +105,7 @@ class SparseLoss:
     def objective(self, H: SparseH | None = None) -> float:
         """Return f(H) without its penalty, at the cost of the stored pairs and memberships."""
         M = (H or self.H).csr()
-        stored = sparse_objective.stored_terms(
+        stored = objective.sparse_error(
             self.A, self.w0, self.E, M.indptr, M.indices, M.data, M.shape[1], self.degree == 1
         )
         return max(0.0, self.w0 * self._all_pairs(M) + float(stored))
@@ -252,13 +252,11 @@ class SparseLoss:
     def pair_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
         """Return tasks for what stored pairs and exceptions inside a round add."""
         if self._inside is None:
-            listed = self.E if not len(self.E.indptr) else pairs_inside(self.E, 1)
-            self._inside = pairs_inside(self.A, 1), listed
-
+            self._inside = pairs_inside(self.A, 1), pairs_inside(self.E, 1)
         return [partial(self._correction, round, piece, updates) for piece in round.pieces]
 
     def _correction(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
-        value = sparse_rounds.listed_correction(
+        value = sparse_rounds.sparse_listed_correction(
             round.items[piece], self._inside[0], self.w0, self._inside[1], round.position,
             self.H.rows, updates.rows, self.H.r, self.degree,
         )  # fmt: skip
@@ -345,7 +343,8 @@ class SparseL2(SparseLoss):
         self.H.compact()
         self._inexact = self._recomputed > self.H.r  # many columns have shrunk
         # The sum of H D, which A H balances, times the machine epsilon.
-        total = sparse_objective.sum_of_products(self.H.rows)
+        H = self.H.csr()
+        total = H.sum(axis=1) @ (H @ H.sum(axis=0))
         rounding = 16.0 * float(np.finfo(self.H.dtype).eps * total)
         loss_decrease, decrease = decreases.tolist()
         return SweepResult(decrease, violation if violation > rounding else 0.0, loss_decrease)
@@ -363,9 +362,11 @@ class SparseL2(SparseLoss):
     def _solve(
         self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
     ) -> tuple[int, int, Array, float]:
+        longest = int((self.E.indptr[items + 1] - self.E.indptr[items]).max(initial=0))
+        work = sparse_l2.workspace(self.D, self.H.dtype, longest)
         done, need, loss, priced, violation, recomputed = sparse_l2.sparse_l2_rows(
             items, self.A, self.w0, self.E, self.H.rows, self.D, out, self.penalties, self.share,
-            self.upper, self._cap, passes, in_place,
+            self.upper, self._cap, passes, in_place, work,
         )  # fmt: skip
         with self._counting:
             self._recomputed += recomputed
@@ -395,7 +396,7 @@ class SparseL2(SparseLoss):
         room = sum(int(more.used[0]) for more in changes[1:])
         whole, across = with_pair_room(changes[0], room), 0.0
         for change in changes[1:]:
-            across += float(sparse_rounds.join_pairs(change, whole))
+            across += float(add_pairs(change, whole))
         return across, whole
 
     def apply_change(self, updates: RowUpdates) -> None:
@@ -437,7 +438,7 @@ class SparseL1(SparseLoss):
         self.sums = ColumnState(*[np.empty(0)] * 5)  # until they are computed
 
     def _all_pairs(self, M: Any) -> float:
-        return float(sparse_objective.all_products(M.indptr, M.indices, M.data, M.shape[1]))
+        return float(objective.sparse_pair_products(M.indptr, M.indices, M.data, M.shape[1]))
 
     def refresh(self) -> None:
         """Recompute the column sums."""
@@ -470,9 +471,11 @@ class SparseL1(SparseLoss):
     def _solve(
         self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
     ) -> tuple[int, int, Array, float]:
+        longest = int((self.A.indptr[items + 1] - self.A.indptr[items]).max(initial=0))
+        work = sparse_l1.workspace(self.H.r, self.H.dtype, longest)
         done, need, decrease, largest = sparse_l1.sparse_l1_rows(
             items, position, self.A, self.w0, self.E, self.H.rows, self.sums, out, self.upper,
-            self._cap, passes, in_place,
+            self._cap, passes, in_place, work,
         )  # fmt: skip
         return done, need, np.full(2, float(decrease)), float(largest)
 
