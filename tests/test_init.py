@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from problems import (
     EACH_FORM,
-    EACH_INPUT,
     INITS,
     INPUTS,
     as_input,
@@ -75,19 +74,6 @@ def test_greedy_is_algorithm_6_for_every_input(kind, p, r):
     assert_close(H, paper_greedy(dense, r, p, scale), 1e-10)
 
 
-@EACH_INPUT
-def test_nndsvd_is_that_of_scikit_learn(kind):
-    from sklearn.decomposition._nmf import _initialize_nmf
-
-    X = np.kron(np.diag([1.2, 1.1, 1.0]), np.ones((6, 1)))
-    X += 0.1 * np.random.default_rng(0).random(X.shape)
-    S = as_similarity(as_input(kind, X))
-    H = spectral.nndsvd(make_solver("l2", S, np.inf), 3, np.random.RandomState(0))
-    W, V = _initialize_nmf(symmetric(X @ X.T), 3, init="nndsvd", random_state=0)
-    np.testing.assert_allclose(W, V.T, atol=1e-5)
-    np.testing.assert_allclose(H, spectral.scale_to_fit(S, W), atol=1e-4)
-
-
 @pytest.mark.parametrize("loss", ["l2", "l1"])
 @pytest.mark.parametrize("init", ["greedy", "spectral"])
 def test_initializations_of_block_matrices(loss, init):
@@ -143,14 +129,6 @@ def test_deterministic_initializations_draw_no_random_numbers(init):
     state = np.random.RandomState(0)
     quiet(symmetric(np.ones((9, 9))), 3, init=init, random_state=state, max_iter=2)
     assert state.randint(2**31) == np.random.RandomState(0).randint(2**31)
-
-
-@EACH_INPUT
-def test_init_l2_is_the_l2_fit(kind):
-    A = as_input(kind, documents(2))
-    f = quiet(A, 3, loss="l1", init="l2", max_iter=50, restarts=0)
-    same = quiet(A, 3, loss="l1", init=quiet(A, 3, loss="l2").H, max_iter=50, restarts=0)
-    np.testing.assert_allclose(f.H, same.H, atol=1e-6)
 
 
 @EACH_FORM

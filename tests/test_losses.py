@@ -380,7 +380,7 @@ def test_every_scale_gives_the_same_digits(dtype, e, form, loss):
     assert again == pytest.approx(other.objective, rel=1e-5)
 
 
-@pairwise({"init": [*INITS, "nndsvd"], "size": [1e150, 1e-150, 1e-310, 5e-324, 1e153]})
+@pairwise({"init": INITS, "size": [1e150, 1e-150, 1e-310, 5e-324, 1e153]})
 def test_initializations_are_finite_at_every_scale(init, size):
     A = np.kron(np.eye(3), np.ones((4, 4))) * size
     for loss in ("l2", "l1"):

@@ -72,11 +72,8 @@ def factorize(
         graph of the positive similarities into r groups, by local moving on coarse graphs. For
         sparse memberships: "multilevel", "ego" (sets of neighbors, which need no number of
         clusters), labels, sets, or a sparse array (n x r). For full ones: "multilevel", "greedy",
-        "spectral", "nndsvd", "random", "zero", "l2", "mixed", an array, labels or sets. "greedy"
-        is the paper's,
-        "spectral" the fastest on large graphs, "nndsvd" the usual one of NMF, made symmetric.
-        "l2" and "mixed" are the fits of these losses from the greedy start, as a start for
-        another loss (their sweeps are not counted).
+        "spectral", "random", "zero", an array, labels or sets. "greedy" is the paper's, "spectral"
+        the fastest on large graphs.
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional

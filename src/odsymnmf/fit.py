@@ -469,7 +469,7 @@ def peak_memory(A: Similarity, r: int, init: Any) -> int:
     size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r
     size += 8 * (A.n_features or 0) * r
     size += (8 + 4 + entry) * A.block_entries
-    if isinstance(init, str) and init in ("spectral", "nndsvd"):
+    if isinstance(init, str) and init == "spectral":
         # 2 r + 1 Lanczos vectors in single precision, then the eigenvectors and two copies.
         size += 4 * A.n * (max(2 * r + 1, 20) + 3 * r)
     return size

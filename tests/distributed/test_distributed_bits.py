@@ -96,7 +96,7 @@ def test_rejected_rounds(client, kind, monkeypatch):
         assert_same(factorize(in_blocks(A, (20, 3)), 2, **options), expected)
 
 
-@pytest.mark.parametrize("init", ["spectral", "nndsvd", "auto"])
+@pytest.mark.parametrize("init", ["spectral", "auto"])
 def test_initializations(client, init):
     A = problem("sparse", n=150)
     expected = local(A, init="spectral" if init == "auto" else init, max_iter=3)

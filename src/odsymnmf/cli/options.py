@@ -63,10 +63,7 @@ FORMATS = (
     *("edges", "table", "npy", "npz", "mtx", "parquet"),
     *("graphml", "gexf", "gml", "pajek", "adjlist"),
 )
-INITIALIZATIONS = (
-    *("auto", "multilevel", "greedy", "spectral", "nndsvd"),
-    *("random", "zero", "l2", "mixed", "ego"),
-)
+INITIALIZATIONS = ("auto", "multilevel", "greedy", "spectral", "random", "zero", "ego")
 
 COLUMNS = Parsed(lambda text: text.split(","), "SOURCE,TARGET[,WEIGHT]")
 

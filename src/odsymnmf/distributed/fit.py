@@ -21,7 +21,7 @@ from odsymnmf.utils import Array, whole_number
 if TYPE_CHECKING:
     from odsymnmf.fit import Fit
 
-INITS = ("random", "spectral", "nndsvd")
+INITS = ("random", "spectral")
 LOCAL = "fit it on one machine, with factorize(A.compute(), ...)"
 
 

@@ -8,41 +8,15 @@ from scipy import sparse
 
 from odsymnmf.init.arrays import as_sets, from_array, from_sets, random, zero
 from odsymnmf.init.greedy import greedy
-from odsymnmf.init.spectral import nndsvd, spectral
+from odsymnmf.init.spectral import spectral
 from odsymnmf.similarity import Similarity
-from odsymnmf.solvers.losses import make_solver
-from odsymnmf.solvers.run import Run
 from odsymnmf.utils import Array, RandomSource, as_csr
-
-
-def _fit_of(name: str) -> Callable[[Any, int, RandomSource], Array]:
-    """Return the initialization by the fit of another loss, from the greedy initialization."""
-
-    def initialize(solver: Any, r: int, rng: RandomSource) -> Array:
-        if solver.name == name:
-            raise ValueError(
-                f"init={name!r} starts from the fit of that loss, but loss={name!r} is what is to "
-                'be fitted; use init="greedy".'
-            )
-        other = make_solver(name, solver.A, solver.upper)
-        other.H = greedy(other, r)
-        run = Run(other)
-        H = run.complete()
-        if run.status == "interrupted":
-            raise KeyboardInterrupt
-        return H
-
-    return initialize
-
 
 INITIALIZATIONS: dict[str, Callable[[Any, int, RandomSource], Array]] = {
     "greedy": greedy,
     "spectral": spectral,
-    "nndsvd": nndsvd,
     "random": random,
     "zero": zero,
-    "l2": _fit_of("l2"),
-    "mixed": _fit_of("mixed"),
 }
 
 

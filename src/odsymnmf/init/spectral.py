@@ -1,4 +1,4 @@
-"""Spectral initialization: eigenvectors of A, rotated or split by sign."""
+"""Spectral initialization: eigenvectors of A, rotated towards the axes."""
 
 from inspect import signature
 from typing import Any
@@ -43,23 +43,6 @@ def rotate_to_axes(A: Similarity, V: Array) -> Array:
     # What is negative, or but rounding: a column of dust would grow beyond bounds.
     H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
     return scale_to_fit(A, H.astype(A.dtype))
-
-
-def nndsvd(solver: Any, r: int, rng: RandomSource) -> Array:
-    """Return sqrt(lambda_l) times the larger of the two signed parts of each eigenvector v_l.
-
-    The NNDSVD of Boutsidis and Gallopoulos (2008), the usual start of NMF, for a symmetric
-    matrix: where lambda_l > 0 its two factors are the same. Eigenvalues <= 0, which no h h^T can
-    follow, give empty columns. The diagonal counts as zero; only products with A are needed.
-    """
-    A = solver.A
-    V = leading_eigenvectors(A, min(r, A.n))
-    values = np.einsum("il,il->l", V, A.matmul(V, weighted=True))
-    up, down = (np.linalg.norm(np.maximum(part, 0), axis=0) for part in (V, -V))
-    V = np.where(up >= down, V, -V)
-    H = np.zeros((A.n, r), dtype=A.dtype)
-    H[:, : V.shape[1]] = np.sqrt(np.maximum(values, 0)) * np.maximum(V, 0)
-    return scale_to_fit(A, H)
 
 
 def leading_eigenvectors(A: Similarity, r: int) -> Array:
