@@ -185,18 +185,6 @@ def test_the_seed_decides_and_generators_advance(generate, make):
 
 
 class TestLesMiserables:
-    def test_graph(self):
-        data = les_miserables()
-        A, names = data.matrix, data.names
-        assert isinstance(A, csr_array)
-        assert A.dtype == np.float64
-        assert A.shape == (77, 77)
-        assert A.has_canonical_format
-        assert len(names) == len(set(names)) == 77
-        assert (A != A.T).nnz == 0
-        assert not A.diagonal().any()
-        assert A.max() == A[names.index("Valjean"), names.index("Cosette")] == 31
-
     def test_without_networkx(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "networkx", None)
         with pytest.raises(ImportError, match=r'pip install "odsymnmf\[graphs\]"'):

@@ -1,7 +1,6 @@
 """Interpretation of H, compared with sums over all pairs."""
 
 from functools import partial
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -152,18 +151,6 @@ def test_top_features_match_the_formula():
     for l, words in enumerate(top_features(H, X)):
         assert_allclose([weight for _, weight in words], [expected[l, t] for t, _ in words])
         assert len(words) == (expected[l] > 0).sum()
-
-
-@given(n=st.integers(1, 12), r=st.integers(1, 6), seed=st.integers(0, 10**6), single=st.booleans())
-def test_sparse_and_dense_memberships_agree(n, r, seed, single):
-    H = random_memberships(n, r, seed).astype(np.float32 if single else np.float64)
-    S = sparse.csr_array(H)
-    assert_array_equal(labels(S), labels(H))
-    assert_array_equal(canonical_order(S), canonical_order(H))
-    assert_allclose(strength(S).toarray(), strength(H))
-    for threshold, rule in product((0.0, 0.5), ("strength", "row", "column")):
-        sets = overlapping_sets(S, threshold, rule=rule)
-        assert sets == overlapping_sets(H, threshold, rule=rule)
 
 
 @given(n=st.integers(1, 12), r=st.integers(1, 6), seed=st.integers(0, 10**6))

@@ -1,6 +1,5 @@
 """Saved models and results; damaged files; atomic replacement of files and directories."""
 
-import copy
 import json
 import os
 import pickle
@@ -87,18 +86,6 @@ def test_similarities_are_saved_on_request(tmp_path, form):
     assert type(loaded.similarity_) is type(model.similarity_)
     H = model.membership_
     assert od.objective(loaded.similarity_, H) == od.objective(model.similarity_, H)
-
-
-def test_similarities_are_neither_pickled_nor_copied(tmp_path):
-    model = ODSymNMF(3).fit(similarities())
-    loaded = saved_and_loaded(model, tmp_path / "m.npz")
-    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), loaded):
-        assert not hasattr(other, "similarity_")
-        with pytest.raises(ValueError, match="has no similarity_"):
-            other.save(tmp_path / "n.npz", similarities=True)
-        with pytest.raises(ValueError, match="pass A"):
-            other.overlapping_sets(rule="loss")
-        assert_array_equal(other.predict(similarities()), model.predict(similarities()))
 
 
 def test_names(tmp_path):

@@ -64,16 +64,16 @@ def membership_accuracy(H: ArrayLike, H_true: ArrayLike) -> float:
     >>> membership_accuracy([[0, 1], [1, 0], [1, 0], [1, 0]], H_true)
     0.5
     """
-    found: Array = check_array(H, dtype=np.float64, input_name="H")
-    truth: Array = check_array(H_true, dtype=np.float64, input_name="H_true")
-    if found.shape != truth.shape:
+    M: Array = check_array(H, dtype=np.float64, input_name="H")
+    M_true: Array = check_array(H_true, dtype=np.float64, input_name="H_true")
+    if M.shape != M_true.shape:
         raise ValueError(
-            f"H and H_true must have the same shape, got {found.shape} and {truth.shape}; the "
-            "accuracy compares as many columns as there are true clusters"
+            f"H and H_true must have the same shape, got {M.shape} and {M_true.shape}; pass as "
+            "many columns as there are true clusters"
         )
     # Distances, not inner products: those lose small differences next to large entries.
-    _, columns = linear_sum_assignment(cdist(truth.T, found.T, "sqeuclidean"))
-    return float(1 - np.sqrt(np.mean((found[:, columns] - truth) ** 2)))
+    _, columns = linear_sum_assignment(cdist(M_true.T, M.T, "sqeuclidean"))
+    return float(1 - np.sqrt(np.mean((M[:, columns] - M_true) ** 2)))
 
 
 def label_accuracy(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> float:
@@ -184,8 +184,8 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
         joint = [_bits(part, n) for part in (common, a - common, b - common, n - a - b + common)]
         total = sum(joint)
         direct = joint[0] + joint[3] >= joint[1] + joint[2]
-        for best, given, k in ((conditional[0], b, i), (conditional[1], a, j)):
-            remaining = np.maximum(total - _entropy(given, n), 0.0)
+        for best, other, k in ((conditional[0], b, i), (conditional[1], a, j)):
+            remaining = np.maximum(total - _entropy(other, n), 0.0)
             np.minimum.at(best, k[direct], remaining[direct])
     information = (sum(entropies) - sum(float(part.sum()) for part in conditional)) / 2
     return min(max(information / max(entropies), 0.0), 1.0)

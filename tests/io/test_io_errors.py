@@ -61,7 +61,7 @@ BAD = [
     ("a.csv", b"a;b;0,5\nb;c;1,5\n", ", line 2: '1,5' is not a number; .* decimal point|'0,5'"),
     ("a.csv", b"# x\n\na,b,1\nb,c,1 2\n", ", line 4: '1 2' is not a number; "),
     ("a.csv", b"a,b,1\nb,c\n", ", line 2: 2 fields where the lines above have 3; "),
-    ("a.csv", b"a,b\nb,c,1\n", ", line 2: 3 fields where line 1 has 2; "),
+    ("a.csv", b"a,b\nb,c,1\n", ", line 2: 3 fields where the lines above have 2; "),
     ("a.txt", b"# x\na b\n" + b"# y\nb c\n" * 30 + b"b c d\n", ", line 63: 3 fields where "),
     ("a.csv", b"a,b,1\n,c,2\n", ", line 2: no name where one is needed; "),
     ("a.csv", b"x,source,target\n1,a,\n", ", line 2: no name where one is needed; "),
@@ -143,6 +143,13 @@ def test_bad_content(tmp_path, name, data, expected):
 def test_what_cannot_fit_into_memory_is_refused_before_allocation(read, name, data):
     with pytest.raises(MemoryError, match=r"needs [\d,.]+ GiB of memory, but only .* available"):
         read(data, name)
+
+
+@pytest.mark.parametrize("name", ["csr.npz", "array.npy", "general.mtx", "array.mtx", "ids.txt"])
+def test_what_exceeds_the_available_memory_is_refused(read, monkeypatch, name):
+    monkeypatch.setattr("odsymnmf.utils.available_memory", lambda: 100)
+    with pytest.raises(MemoryError, match="but only 100 bytes is available"):
+        read(WITHOUT_NAMES[name], name)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.npy", "a.gml", "a.parquet"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from odsymnmf.paper import algorithm_5, algorithm_6
-from odsymnmf.paper.algorithm_5 import optimize_hk, with_self_similarity
+from odsymnmf.paper.algorithm_5 import optimize_hk
 from odsymnmf.paper.objective import off_diagonal_error
 
 BOTH = pytest.mark.parametrize("greedy_init", [algorithm_5.greedy_init, algorithm_6.greedy_init])
@@ -71,20 +71,6 @@ def test_later_columns_see_what_earlier_ones_left():
 
 @BOTH
 @pytest.mark.parametrize("p", [1, 2])
-def test_the_bound_and_the_sign_hold(greedy_init, p):
-    rng = np.random.default_rng(5)
-    A = 3 * random_similarity(rng, 7, binary=False) - 1
-    np.fill_diagonal(A, 0)
-    for upper in (0.5, 1.0, np.inf):
-        H = greedy_init(A, 3, p, upper=upper)
-        assert H.shape == (7, 3)
-        assert (H >= 0).all()
-        assert (upper >= H).all()
-        assert (H.max(axis=0) >= min(1, upper)).all()  # the first item of a column
-
-
-@BOTH
-@pytest.mark.parametrize("p", [1, 2])
 def test_the_stored_diagonal_is_replaced(greedy_init, p):
     rng = np.random.default_rng(6)
     A = random_similarity(rng, 6, binary=True)
@@ -100,14 +86,6 @@ def test_no_similarity_at_all(greedy_init, p):
     # column away from item 0: the diagonal has its say.
     assert greedy_init(np.zeros((3, 3)), 2, p).tolist() == [[1, 0], [0, 1], [0, 0]]
     assert greedy_init([[0]], 1, p).tolist() == [[1]]
-
-
-def test_self_similarity():
-    A = np.array([[9.0, 2, -5], [2, 9, 1], [-5, 1, 9]])
-    assert with_self_similarity(A, None).tolist() == A.tolist()
-    assert np.diag(with_self_similarity(A, 1.5)).tolist() == [3, 3, 3]
-    assert np.diag(with_self_similarity(-np.ones((2, 2)), 1.0)).tolist() == [0, 0]
-    assert with_self_similarity([[7]], 1.0).tolist() == [[0]]
 
 
 def test_optimize_hk():

@@ -63,9 +63,3 @@ def test_empty_takes_the_value_it_is_given(a):
     assert constrained_weighted_median(a, b, upper=0.5) == 0.5
     with pytest.raises(ValueError, match="weights must be >= 0"):
         weighted_median(a, b)
-
-
-def test_ties_go_to_the_smaller_value():
-    # |x - 1| + |x - 2| is flat from 1 to 2.
-    assert weighted_median([1, 1], [2, 1]) == 1
-    assert constrained_weighted_median([1, 1], [1, -1]) == 0

@@ -222,12 +222,13 @@ def largest_asymmetry(matrix: Any) -> tuple[float, int, int]:
     return float(gap[i, j]), i, j
 
 
-def combine(matrix: Any, how: str) -> Any:
+def combine(matrix: Any, symmetrize: str) -> Any:
     """Return the max, mean or sum of A and A^T; entries that are not stored count as 0."""
     is_sparse = sparse.issparse(matrix)
     other = matrix.T.tocsr() if is_sparse else matrix.T
     with np.errstate(over="ignore"):
-        if how == "max":
+        if symmetrize == "max":
             return matrix.maximum(other) if is_sparse else np.maximum(matrix, other)
-        # Halved first: the sum of two large values may overflow.
-        return matrix + other if how == "sum" else matrix * 0.5 + other * 0.5
+        if symmetrize == "sum":
+            return matrix + other
+        return matrix * 0.5 + other * 0.5  # the sum of two large values may overflow

@@ -35,7 +35,6 @@ CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
 COMMENT = re.compile(rb"\n[ \t]*[#%][^\n]*")
 # An id such as 007 is a name, and one of 19 digits may not fit into 64 bits.
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-UNEQUAL = "give every line the same number, and put names with spaces in quotes"
 SENTENCES = "a column holds sentences: to cluster texts, use io.read_texts or --text"
 
 
@@ -106,21 +105,22 @@ def open_text(data: bytes) -> DelimitedText:
     text = DelimitedText(data, separator, head, corner)
     for k, row in enumerate(head):
         if len(row) != len(head[0]):
-            raise ValueError(
-                f"line {text.line_of(k)}: {len(row)} fields where the lines above have "
-                f"{len(head[0])}; {UNEQUAL}"
-            )
+            raise _unequal_width(text.line_of(k), len(row), len(head[0]))
     return text
+
+
+def _unequal_width(line: Any, width: Any, expected: Any) -> ValueError:
+    return ValueError(
+        f"line {line}: {width} fields where the lines above have {expected}; give every line the "
+        "same number, and put names with spaces in quotes"
+    )
 
 
 def parser_error(error: Exception) -> ValueError:
     """Return an error of pandas with the line first, and a remedy."""
     match = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
     if match:
-        expected, line, width = match.groups()
-        return ValueError(
-            f"line {line}: {width} fields where the lines above have {expected}; {UNEQUAL}"
-        )
+        return _unequal_width(match[2], match[3], match[1])
     reason = str(error).removeprefix("Error tokenizing data. C error: ")
     return ValueError(f"cannot be split into columns ({reason}); save it with a program for CSV")
 
@@ -244,7 +244,7 @@ def read_edges(
     if width < 2:
         raise ValueError("one column only, but an edge has two names; separate them by commas")
     if text.corner_added and columns is None and find_ends(top) is None:
-        raise ValueError(f"line 2: {width} fields where line 1 has {width - 1}; {UNEQUAL}")
+        raise _unequal_width(2, width, width - 1)
     is_header = header if header is not None else _has_header(top, body, columns)
     if is_header and not body:
         raise ValueError("a header, but no edges below it; give at least one")

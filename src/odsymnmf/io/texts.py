@@ -76,14 +76,14 @@ def read_texts(
     ...     print(io.read_texts(path))
     (['x1', 'x2'], ['On graphs.', 'On trees.'])
     """
-    given = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(p) for p in paths]
+    roots = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(p) for p in paths]
     if text_column is not None and lines:
         raise ValueError("text_column and lines exclude each other; give one of them")
-    is_table = len(given) == 1 and _ending(given[0]) in TABLES and not given[0].is_dir()
+    is_table = len(roots) == 1 and _ending(roots[0]) in TABLES and not roots[0].is_dir()
     if is_table or text_column is not None or lines:
-        if len(given) != 1:
-            raise ValueError(f"{len(given)} files, but a table of texts is one; give one file")
-        with open_input(given[0]) as file:
+        if len(roots) != 1:
+            raise ValueError(f"{len(roots)} files, but a table of texts is one; give one file")
+        with open_input(roots[0]) as file:
             text = _decoded(read_all(file))
             if not text.strip():
                 raise ValueError("is empty; give a file with texts in it")
@@ -91,11 +91,11 @@ def read_texts(
                 rows = enumerate(text.split("\n"), 1)
                 numbered = {str(k): row.strip() for k, row in rows if row.strip()}
                 return list(numbered), list(numbered.values())
-            is_json = _ending(given[0]) in JSON or text.lstrip().startswith("{")
+            is_json = _ending(roots[0]) in JSON or text.lstrip().startswith("{")
             return _of_table(_json_lines(text) if is_json else _csv(text), text_column)
     texts = {}
-    is_folder = len(given) == 1 and given[0].is_dir()
-    for path in given:
+    is_folder = len(roots) == 1 and roots[0].is_dir()
+    for path in roots:
         for file_path in sorted(path.rglob("*")) if path.is_dir() else [path]:
             is_hidden = any(part.startswith(".") for part in file_path.relative_to(path).parts)
             if not is_hidden and not file_path.is_dir():

@@ -43,7 +43,7 @@ def constrained_weighted_median(
     a, b : array-like of shape (n,)
         Weights and targets.
     empty : float
-        The value when all weights are zero (or there are none), if upper allows it. 1 "keeps
+        The value when all weights are zero (or a is empty), if upper allows it. 1 "keeps
         the cluster alive" and lets the l1 algorithms leave a zero start.
     upper : float
         Upper bound of x.
