@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 OUT = Path(__file__).parents[1] / "docs" / "figures"
 TRIALS = 5
-COLOURS = {"l2": "tab:blue", "l1": "tab:orange"}
+COLORS = {"l2": "tab:blue", "l1": "tab:orange"}
 
 
 def main() -> None:
@@ -40,12 +40,12 @@ def show(title: str, header: list[str], rows: list[list[str]]) -> None:
 def losses() -> None:
     """Wrong links in complete clusters, and clusters that are not complete."""
     noises, densities = [0, 0.05, 0.1, 0.15, 0.2, 0.25], [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-    noise = {loss: [noise_accuracy(loss, x) for x in noises] for loss in COLOURS}
-    sparse = {loss: [density_nmi(loss, x) for x in densities] for loss in COLOURS}
+    noise = {loss: [noise_accuracy(loss, x) for x in noises] for loss in COLORS}
+    sparse = {loss: [density_nmi(loss, x) for x in densities] for loss in COLORS}
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
-    for loss, colour in COLOURS.items():
-        axes[0].plot(noises, noise[loss], "o-", color=colour, label=loss)
-        axes[1].plot(densities, sparse[loss], "o-", color=colour, label=loss)
+    for loss, color in COLORS.items():
+        axes[0].plot(noises, noise[loss], "o-", color=color, label=loss)
+        axes[1].plot(densities, sparse[loss], "o-", color=color, label=loss)
     axes[0].set(xlabel="share of pairs flipped", ylabel="accuracy of H", title="10 cliques of 10")
     axes[1].set(
         xlabel="share of linked pairs inside groups",
@@ -55,31 +55,31 @@ def losses() -> None:
     axes[1].yaxis.set_tick_params(labelleft=True)
     axes[0].legend()
     save(figure, "losses.png")
-    for title, xs, found in [
+    for title, xs, values in [
         ("accuracy of H, cliques with flipped pairs", noises, noise),
         ("NMI, groups with missing links", densities, sparse),
     ]:
-        rows = [[loss, *(f"{y:.2f}" for y in ys)] for loss, ys in found.items()]
+        rows = [[loss, *(f"{y:.2f}" for y in ys)] for loss, ys in values.items()]
         show(title, ["loss", *(f"{x:g}" for x in xs)], rows)
 
 
 def noise_accuracy(loss: str, delta: float) -> float:
     A, truth = od.datasets.cliques([10] * 10)
-    found = []
+    scores = []
     for seed in range(TRIALS):
         noisy = od.datasets.flip(A, delta, random_state=seed)
         H = ODSymNMF(10, loss=loss, normalize=None).fit(noisy).membership_
-        found.append(od.metrics.membership_accuracy(H, truth))
-    return float(np.mean(found))
+        scores.append(od.metrics.membership_accuracy(H, truth))
+    return float(np.mean(scores))
 
 
 def density_nmi(loss: str, p_in: float) -> float:
-    found = []
+    scores = []
     for seed in range(TRIALS):
         A, groups = od.datasets.planted_partition([40] * 5, p_in, 0.05, random_state=seed)
         labels = ODSymNMF(5, loss=loss, normalize=None).fit_predict(A)
-        found.append(od.metrics.scores(labels, groups)["nmi"])
-    return float(np.mean(found))
+        scores.append(od.metrics.scores(labels, groups)["nmi"])
+    return float(np.mean(scores))
 
 
 def reading() -> None:

@@ -39,7 +39,7 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     >>> G.nodes["cleo"]
     {'cluster': 0, 'cluster_0': 1.0, 'cluster_1': 1.0}
     """
-    H = _memberships(result, _size(G))
+    H = _memberships(result, len(_nodes(G)))
     # The labels of a model may be refined.
     columns = {key: np.asarray(memberships.labels(result)).tolist()}
     if sparse.issparse(H):
@@ -80,8 +80,8 @@ def node_clustering(
     >>> import networkx as nx
     >>> import odsymnmf as od
     >>> G = nx.karate_club_graph()
-    >>> found = od.graphs.node_clustering(G, od.ODSymNMF(2).fit(G))  # doctest: +SKIP
-    >>> found.newman_girvan_modularity().score  # doctest: +SKIP
+    >>> clusters = od.graphs.node_clustering(G, od.ODSymNMF(2).fit(G))  # doctest: +SKIP
+    >>> clusters.newman_girvan_modularity().score  # doctest: +SKIP
     """
     try:
         from cdlib import NodeClustering
@@ -89,28 +89,25 @@ def node_clustering(
         raise ImportError(
             "node_clustering needs cdlib; install it with: pip install cdlib"
         ) from error
-    H = _memberships(result, _size(G))
+    nodes = _nodes(G)
+    H = _memberships(result, len(nodes))
     clusters = overlapping_sets(H, threshold, rule=rule)
-    if is_igraph(G):
-        named = "name" in G.vs.attributes()
-        nodes = list(G.vs["name"]) if named else list(range(G.vcount()))
-    else:
-        nodes = list(G)
     sets = called([items for items in clusters if len(items)], nodes)
     parameters = {"n_clusters": H.shape[1], "rule": rule, "threshold": threshold}
     return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
 
 
-def _size(G: Any) -> int:
-    if is_igraph(G):
-        return int(G.vcount())
+def _nodes(G: Any) -> list[Any]:
+    """Return the nodes of a graph, by name where they have names."""
     if is_networkx(G):
-        return len(G)
+        return list(G)
+    if is_igraph(G):
+        return list(G.vs["name"]) if "name" in G.vs.attributes() else list(range(G.vcount()))
     raise ValueError(f"G must be a networkx or igraph graph; got {type(G).__name__}.")
 
 
 def _memberships(result: Any, n: int) -> Any:
-    """Return H of a model, of a factorization or as it is."""
+    """Return H; ValueError unless it has n rows."""
     H = as_matrix(result)
     if H.shape[0] != n:
         raise ValueError(

@@ -46,12 +46,12 @@ def test_score_leaves_unknown_groups_out(tables):
     assert f"{'unknown':17}1 (-1 in " in result.stdout
 
 
-def test_score_of_strangers(tables):
+def test_score_of_labels_without_common_names_is_an_error(tables):
     labels, truth = tables
+    assert run("score", labels.parent, truth).stdout == run("score", labels, truth).stdout
     truth.write_text("name,group\nz,x\n")
     refused(run("score", labels, truth), 1, "no name in common")
     refused(run("score", labels, truth.parent / "missing.csv"), 1, "missing.csv")
-    refused(run("score", truth.parent, truth), 1, "is a folder; give a table", "labels.csv")
     assert run("score", labels).exit_code == 2
 
 

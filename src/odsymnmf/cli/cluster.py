@@ -16,18 +16,8 @@ if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
 
 RUN: Table = {
-    "weights": (
-        click.Path(),
-        None,
-        "Weights of pairs by name, as an edge list, a table, mtx or npz: 0 marks an unknown pair; "
-        "pairs that the file does not list have weight 1.",
-    ),
-    "scheduler": (
-        str,
-        None,
-        "Address of a Dask scheduler, whose workers do the work; INPUT is a parquet file of links, "
-        "or a folder of some, that they can read.",
-    ),
+    "weights": (click.Path(), None, "File with weights of pairs, 1 by default; 0 is unknown."),
+    "scheduler": (str, None, "Address of a Dask scheduler; INPUT is parquet, a file or a folder."),
     "force": (bool, False, "Replace an existing run."),
     "quiet": (bool, False, "Print only errors.", "-q"),
 }
@@ -132,12 +122,14 @@ def _check_usage(
     if is_text and reading:
         option = next(iter(reading)).replace("_", "-")
         raise click.UsageError(f"--text cannot be combined with --{option}")
-    if scheduler is None:
-        return
-    if parameters["sparse_membership"] or is_text or affinity not in (None, "precomputed"):
-        raise click.UsageError("--scheduler is for links; leave --many, --text and --affinity out")
-    if {"format", "header"} & {*reading}:
-        raise click.UsageError("--scheduler reads parquet; leave --format and --header out")
+    is_links = affinity in (None, "precomputed") and not (
+        is_text or {"format", "header"} & {*reading}
+    )
+    if scheduler is not None and (parameters["sparse_membership"] or is_text or not is_links):
+        raise click.UsageError(
+            "--scheduler reads parquet files of links; leave --many, --text, --affinity, --format "
+            "and --header out"
+        )
 
 
 def _fit(data: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -> "ODSymNMF":

@@ -79,12 +79,7 @@ FIT: Table = {
         "-r",
     ),
     "resolution": (float, None, "With -r auto, for graphs: larger values give more clusters."),
-    "sparse_membership": (
-        bool,
-        False,
-        "For thousands of clusters: store only nonzero memberships. INPUT must be a graph.",
-        "--many",
-    ),
+    "sparse_membership": (bool, False, "For thousands of clusters: store only nonzeros.", "--many"),
     "loss": (
         click.Choice(["l2", "l1", "mixed", "robust"]),
         "l2",
@@ -118,19 +113,10 @@ READING: Table = {
     "header": (bool, None, "Whether the first row of an edge list or a table is a header."),
     "columns": (COLUMNS, None, "Columns of an edge list, by name or by number from 1."),
     "weight_column": (str, None, "Column of the weights; of a graph file, the edge attribute."),
-    "symmetrize": (
-        click.Choice(["max", "mean", "sum"]),
-        None,
-        "How to combine the two directions of a pair where they differ.",
-    ),
+    "symmetrize": (click.Choice(["max", "mean", "sum"]), None, "How to combine both directions."),
 }
 OUTPUT: Table = {
-    "output": (
-        click.Path(path_type=Path),
-        None,
-        "Folder for the results, to be created; by default named after the input.",
-        "-o",
-    ),
+    "output": (click.Path(path_type=Path), None, "Folder to create; named after the input.", "-o"),
 }
 
 
@@ -166,9 +152,6 @@ def output_name(path: str, ending: str) -> Path:
 
 def one_line(error: BaseException) -> str:
     """Return the message of an error, in one line."""
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return plain(f"{where}{error.strerror}", 2000)
     if isinstance(error, MemoryError):
         return plain(f"not enough memory: {str(error) or 'the input is too large'}", 2000)
     return plain(str(error), 2000)

@@ -19,34 +19,19 @@ FEW_TEXTS = {"min_df": 1, "max_df": 1.0}
 # As scikit-learn: two or more letters or digits.
 WORD = re.compile(r"\b\w\w+\b")
 
+NUMBER_OR_SHARE = Parsed(number_or_share, "INTEGER|FLOAT")
+
 # Arguments of io.read_texts.
 FORM: Table = {
     "text_column": (str, None, "The column of the texts in a csv, tsv or JSON lines file."),
     "lines": (bool, False, "Every line of the file is a separate text."),
 }
 TEXTS: Table = {
-    "text": (
-        bool,
-        False,
-        "INPUT holds texts: a folder or several files, one text each; or a csv, tsv or JSON "
-        "lines file with a column of texts.",
-    ),
+    "text": (bool, False, "INPUT holds texts: a folder, files, or a table with a column of texts."),
     **FORM,
-    "stop_words": (
-        click.Path(),
-        None,
-        "Words to ignore: english (default), none, or the name of a file.",
-    ),
-    "min_df": (
-        Parsed(number_or_share, "INTEGER|FLOAT"),
-        None,
-        f"Ignore words in fewer texts, a number or a share; 3, with fewer than {MANY} texts 1.",
-    ),
-    "max_df": (
-        Parsed(number_or_share, "INTEGER|FLOAT"),
-        None,
-        f"Ignore words in more texts, a number or a share; 0.5, with fewer than {MANY} texts 1.0.",
-    ),
+    "stop_words": (click.Path(), None, "Words to ignore: english (default), none, or a file."),
+    "min_df": (NUMBER_OR_SHARE, None, "Ignore words in fewer texts; 3, or 1 for fewer than 50."),
+    "max_df": (NUMBER_OR_SHARE, None, "Ignore words in more texts; 0.5, or 1.0 for fewer than 50."),
     "ngrams": (int, None, "Also use phrases of up to this many words; 1 by default."),
 }
 

@@ -19,7 +19,7 @@ METADATA = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 @click.argument("truth", type=click.Path())
 @click.option("--covers", is_flag=True, help="Compare clusters that may overlap.")
 def score(labels: str, truth: str, covers: bool) -> None:
-    """Compare LABELS, such as run/labels.csv, with TRUTH, both tables of names and groups.
+    """Compare LABELS, a run or its labels.csv, with TRUTH; both are tables of names and groups.
 
     Items are matched by name. Accuracy is the share of items that are right under the best
     matching of clusters with groups; NMI and ARI are those of scikit-learn.
@@ -33,9 +33,7 @@ def score(labels: str, truth: str, covers: bool) -> None:
 
     if covers:
         return _score_covers(labels, truth)
-    for path in (labels, truth):
-        if Path(path).is_dir():
-            raise InputError(f"{path} is a folder; give a table such as {Path(path, 'labels.csv')}")
+    labels = str(Path(labels, "labels.csv")) if Path(labels).is_dir() else labels
     clusters, classes = read_labels(labels), read_labels(truth)
     common = [name for name in clusters if name in classes]
     if not common:

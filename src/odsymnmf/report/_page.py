@@ -83,14 +83,8 @@ def page(
     data = to_similarity_matrix(result.similarity_ if A is None else A)
     S = as_similarity(data.matrix)
     view = as_view(result, S.n)
-    if topics is not None and len(topics) != view.r:
-        raise ValueError(
-            f"there are top words for {len(topics)} of {view.r} clusters; give all lists."
-        )
-    names = plots.check_names(
-        next((known for known in (names, names_of(result), data.names) if known is not None), None),
-        view.n,
-    )
+    names = names_of(result) if names is None else names
+    names = plots.check_names(data.names if names is None else names, view.n)
     sets, rule = overlapping(result, view)
     sets = members(view, sets)
     n_unassigned = int(np.sum(view.labels < 0))
