@@ -86,13 +86,12 @@ def _parse_pajek(nx: Any, text: str) -> Any:
     graphs = [nx.parse_pajek(f"*Vertices {n}\n{lines}{section}") for section in sections or [""]]
     if any(len(graph) != n for graph in graphs):
         raise ValueError("labels are repeated, or links end at vertices that do not exist")
-    if any(graph.is_directed() and graph.size() for graph in graphs):
-        graphs = [nx.MultiDiGraph(graph) for graph in graphs]  # an edge stands for two arcs
-    else:
-        graphs = [nx.MultiGraph(graph) for graph in graphs]
+    directed = any(graph.is_directed() and graph.size() for graph in graphs)
+    kind = nx.MultiDiGraph if directed else nx.MultiGraph  # an edge stands for two arcs
+    whole = kind(graphs[0])
     for graph in graphs[1:]:
-        graphs[0].add_edges_from(graph.edges(data=True))
-    return graphs[0]
+        whole.add_edges_from(kind(graph).edges(data=True))
+    return whole
 
 
 def _parse_adjlist(nx: Any, text: str) -> Any:

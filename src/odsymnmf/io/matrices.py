@@ -19,12 +19,15 @@ def read_matrix(file: BinaryIO, format: str) -> tuple[Any, list[str]]:
     """Return a matrix of real numbers, as an array or csr_array, and messages."""
     try:
         matrix = {"npy": _read_npy, "npz": _read_npz, "mtx": _read_mtx}[format](file)
-        stored = matrix.nnz if sparse.issparse(matrix) else matrix.size
+        messages = []
         if sparse.issparse(matrix):
+            n_stored = matrix.nnz
             matrix = as_csr(matrix, "the matrix")
             if (np.diff(matrix.indptr) < 0).any():  # not checked by SciPy if the last is 0
                 raise ValueError("indptr decreases")
             matrix.sum_duplicates()
+            if matrix.nnz < n_stored:
+                messages = [f"entries given more than once are summed: {n_stored - matrix.nnz}"]
     except (MemoryError, UnicodeDecodeError):
         raise
     except Exception as error:  # NumPy and SciPy raise many types for damaged files
@@ -37,9 +40,7 @@ def read_matrix(file: BinaryIO, format: str) -> tuple[Any, list[str]]:
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"holds an array of shape {matrix.shape}; give a matrix with entries")
     dtype = np.float32 if matrix.dtype in (np.float16, np.float32) else np.float64
-    repeated = stored - matrix.nnz if sparse.issparse(matrix) else 0
-    message = f"entries given more than once are summed: {repeated}"
-    return matrix.astype(dtype, copy=False), [message] * (repeated > 0)
+    return matrix.astype(dtype, copy=False), messages
 
 
 def read_parquet(file: BinaryIO) -> Any:

@@ -3,10 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
 
@@ -95,11 +95,19 @@ def open_text(data: bytes) -> DelimitedText:
         raise ValueError("is not text in UTF-8; if it is of another format, pass format=")
     if b"#" in data or b"%" in data:
         data = COMMENT.sub(b"\n", b"\n" + data)[1:]
-    first = next(_lines(data), None)
+    lines = (line for line in io.TextIOWrapper(io.BytesIO(data), "utf-8") if line.strip())
+    first = next(lines, None)
     if first is None:
         raise ValueError("holds no rows but comments; give a file with items in it")
     separator = find_separator(first)
-    head = list(islice(_rows(data, separator), N_HEAD))
+    beginning: Iterable[str] = chain([first], lines)
+    if separator is None:
+        beginning = (line.replace("\t", " ").strip() for line in beginning)
+    try:
+        reader = csv.reader(beginning, delimiter=separator or " ", skipinitialspace=True)
+        head = [[cell.strip() for cell in row] for row in islice(reader, N_HEAD)]
+    except csv.Error as error:
+        raise ValueError(f"a quote is not closed ({error}); close it") from None
     corner = len(head[0]) + 1 == len(head[-1]) and not any(map(is_number, head[0]))
     head[0] = [""] * corner + head[0]
     text = DelimitedText(data, separator, head, corner)
@@ -137,21 +145,6 @@ def is_number(cell: str) -> bool:
         return "_" not in cell and float(cell) is not None
     except ValueError:
         return False
-
-
-def _lines(data: bytes) -> Iterator[str]:
-    return (line for line in io.TextIOWrapper(io.BytesIO(data), "utf-8") if line.strip())
-
-
-def _rows(data: bytes, separator: str | None) -> Iterator[list[str]]:
-    lines = _lines(data)
-    if separator is None:
-        lines = (line.replace("\t", " ").strip() for line in lines)
-    try:
-        for row in csv.reader(lines, delimiter=separator or " ", skipinitialspace=True):
-            yield [cell.strip() for cell in row]
-    except csv.Error as error:
-        raise ValueError(f"a quote is not closed ({error}); close it") from None
 
 
 # --- edge lists ------------------------------------------------------------------------------
