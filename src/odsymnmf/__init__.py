@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from odsymnmf.estimators import SymNMF as SymNMF
     from odsymnmf.factorization import factorize as factorize
     from odsymnmf.factorization import objective as objective
+    from odsymnmf.fit import Factorization as Factorization
     from odsymnmf.persistence import load as load
-    from odsymnmf.result import Factorization as Factorization
 
     __version__: str
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # one line here, and one above for type checkers and editors. No module has the name of a function,
 # or importing it would bind the module in the function's place.
 _PUBLIC: dict[str, str | None] = {
-    "Factorization": "result",
+    "Factorization": "fit",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
     "choose": None,

@@ -6,8 +6,8 @@ are bounded by what a group of a fifth of the mean size would need, and the star
 """
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,10 +15,12 @@ from scipy.sparse import issparse
 from odsymnmf.init.arrays import as_sets
 from odsymnmf.similarity import Dense, Similarity, Sparse
 from odsymnmf.similarity.base import SimilaritySummary, inverse_sqrt
-from odsymnmf.solvers.base import PairwiseLoss
 from odsymnmf.solvers.losses import loss_class, names
 from odsymnmf.solvers.objective import Scales
-from odsymnmf.utils import Array, available_memory, bound
+from odsymnmf.utils import Array, available_memory
+
+if TYPE_CHECKING:
+    from odsymnmf.fit import FitOptions
 
 Kind = Literal["graph", "kernel", "documents", "signed"]
 
@@ -38,17 +40,18 @@ LABELS = {
 }
 # Similarities of which a larger share is not zero are no graph, however they are stored.
 FULL = 0.5
-# No group is smaller than six items (than n / r, where these are few), or a fifth of n / r.
+# No group is smaller than six items (n / r, if that is less), or a fifth of n / r.
 FEWEST, SHARE = 6.0, 5.0
-# Without normalisation, the greedy start is left to problems of so many items at most.
+# Without normalization, "auto" is the paper's greedy start up to this number of items, and for
+# absolute errors; its cost grows with r^2, and on full matrices it takes as long as many sweeps.
 SMALL = 500
-# Initializations of a sparse H, besides "multilevel", labels, sets and arrays.
-SPARSE_INITIALIZATIONS = ("ego",)
 # A dense H is slower by far beyond this number of clusters and entries. Multilevel initializations
 # have one membership per item, so that a sparse H pays sooner.
 MAX_DENSE_CLUSTERS, MAX_DENSE_MULTILEVEL, MAX_DENSE_ENTRIES = 500, 64, 2**24
 # Copies of a dense H during a fit.
 N_COPIES = 3
+# Fraction of linked pairs inside clusters from which groups count as nearly complete.
+NEARLY_COMPLETE = 0.8
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Settings:
         Whether memberships are kept by their non-zeros.
     """
 
-    kind: Kind
+    kind: Kind | None
     normalize: str | None
     regular: float | None
     upper: float | None
@@ -94,71 +97,58 @@ class Settings:
         }
 
 
-def kind_of(A: Similarity, seen: SimilaritySummary) -> Kind:
-    """Say what kind of input A is; how it is stored does not matter, but for features."""
-    if seen.has_negative:
-        return "signed"
-    if A.n_features is not None:
-        return "documents"
-    return "graph" if seen.density <= FULL else "kernel"
-
-
-def suits_multilevel(
-    A: Similarity, loss: type[PairwiseLoss], seen: SimilaritySummary | None = None
-) -> bool:
-    """Return whether "auto" is a multilevel initialization: l2 on graphs without weights."""
-    if not (loss.auto_normalize and loss.supports_sparse_h) or A.weights.excess is not None:
-        return False
-    return A.max_value > 0 and kind_of(A, A.summary() if seen is None else seen) == "graph"
-
-
 def decide(
-    A: Similarity,
-    r: int,
-    *,
-    loss: type[PairwiseLoss],
-    normalize: Any,
-    upper: Any,
-    init: Any,
-    seen: SimilaritySummary | None,
-    sparse: bool = False,
+    A: Similarity, r: int | None, options: "FitOptions", summary: SimilaritySummary | None = None
 ) -> Settings:
     """Return the settings of a fit of r clusters to A, which is not yet scaled.
 
     Sparse memberships without a multilevel initialization have rules of their own: "auto" is A as
-    it is, the bound that `factorize` chooses, and ego networks as initialization.
+    it is, the bound that `factorize` chooses, and ego networks as initialization. Labels of a fit
+    on a cluster are not refined.
     """
-    if normalize not in (None, "degree", "auto"):
-        raise ValueError(f'normalize={normalize!r} is not known; use "auto", "degree" or None.')
-    kind = kind_of(A, A.summary() if seen is None else seen)
+    loss, init = options.loss_class, options.init
+    normalize, upper = options.normalize, options.upper
+    auto = isinstance(init, str) and init == "auto"
+    if summary is None and (auto or normalize is not None):
+        summary = A.summary()
+    kind = None if summary is None else kind_of(A, summary)
+    large = normalize is not None or A.n > SMALL
+    if auto and large and r is not None and options.sparse_membership is not True:
+        unweighted_l2 = loss.auto_normalize and loss.supports_sparse_h and A.weights.excess is None
+        if unweighted_l2 and kind == "graph" and A.max_value > 0:
+            init = "multilevel"
     multilevel = isinstance(init, str) and init == "multilevel"
-    scaled = loss.auto_normalize and (multilevel or not sparse)
-    regular = REGULAR[kind] if scaled and normalize == "auto" else None
+    if multilevel and r is None:
+        raise ValueError('init="multilevel" needs the number of clusters; give r.')
+    is_sparse = stores_sparse(A, r, replace(options, init=init))
+    scaled = loss.auto_normalize and (multilevel or not is_sparse)
+    regular = REGULAR[kind] if scaled and kind and normalize == "auto" else None
     if normalize == "auto":
         normalize = "degree" if scaled else None
-    if isinstance(upper, str) and upper == "auto":
-        upper = usual_upper(A.n, r) if scaled and normalize else None
-    bound(upper)
-    if isinstance(init, str) and init == "auto":
-        init = "spectral" if scaled and normalize else usual_start(A, loss)
-        init = "ego" if sparse else init
-    refine = REFINE.get(kind) if regular is not None else None
-    return Settings(kind, normalize, regular, upper, init, refine, sparse)
+    if isinstance(upper, str):
+        upper = usual_upper(A.n, r) if scaled and normalize and r else None
+    if auto and not multilevel:
+        init = "spectral" if loss.auto_normalize and (normalize or A.n > SMALL) else "greedy"
+        init = "ego" if is_sparse else init
+    refine = None
+    if kind is not None and regular is not None and isinstance(A, Similarity):
+        refine = REFINE.get(kind)
+    return Settings(kind, normalize, regular, upper, init, refine, is_sparse)
+
+
+def kind_of(A: Similarity, summary: SimilaritySummary) -> Kind:
+    """Return the kind of input that A is; except for features, storage does not matter."""
+    if summary.has_negative:
+        return "signed"
+    if A.n_features is not None:
+        return "documents"
+    return "graph" if summary.density <= FULL else "kernel"
 
 
 def usual_upper(n: int, r: int) -> float:
-    """Return what "auto" bounds memberships in normalised similarities by."""
+    """Return the default bound on memberships in normalized similarities."""
     size = n / r
     return float(1 / np.sqrt(max(min(FEWEST, size), size / SHARE)))
-
-
-def usual_start(A: Similarity, loss: PairwiseLoss | type[PairwiseLoss]) -> str:
-    """Return the start of a fit to similarities that are not normalised.
-
-    The greedy one is the paper's, and absolute errors need it; its cost grows with the square of r,
-    and on full matrices it is many sweeps' worth.
-    """
-    return "spectral" if loss.auto_normalize and A.n > SMALL else "greedy"
 
 
 @dataclass(frozen=True)
@@ -168,59 +158,57 @@ class Normalization:
     Attributes
     ----------
     roots : ndarray of shape (n,)
-        s_i = 1 / sqrt(d_i + more).
-    more : float
+        s_i = 1 / sqrt(d_i + added).
+    added : float
         What is added to every degree.
     absolute : bool
         Whether degrees are sums of absolute values.
     """
 
     roots: Array
-    more: float
+    added: float
     absolute: bool
 
     def of_new(self, sums: Array) -> Array:
         """Return s for new items, from the sums of their similarities to the fitted ones."""
-        return inverse_sqrt(sums + self.more)
+        return inverse_sqrt(sums + self.added)
 
 
 def normalization(
-    A: Similarity, settings: Settings, seen: SimilaritySummary | None
+    A: Similarity, settings: Settings, summary: SimilaritySummary | None
 ) -> Normalization | None:
     """Return how A is to be scaled, None if it is not."""
     if settings.normalize is None:
         return None
     if settings.regular is None:
         return Normalization(A.inverse_sqrt_degrees(), 0.0, absolute=False)
-    d = (A.summary() if seen is None else seen).degrees
-    more = settings.regular * float(d.mean())
-    return Normalization(inverse_sqrt(d + more), more, absolute=True)
+    d = (A.summary() if summary is None else summary).degrees
+    added = settings.regular * float(d.mean())
+    return Normalization(inverse_sqrt(d + added), added, absolute=True)
 
 
-# Of the pairs inside clusters, so many are linked where groups are nearly complete.
-NEARLY_COMPLETE = 0.8
-
-
-def without_cluster(seen: SimilaritySummary | None, labels: Array) -> dict[str, str]:
+def reasons_unassigned(summary: SimilaritySummary, labels: Array) -> dict[str, str]:
     """Return why items are left without a cluster, under "unassigned", or nothing."""
-    rest = labels < 0
-    total = int(rest.sum())
-    if total == 0 or seen is None:
+    unassigned = labels < 0
+    if not unassigned.any():
         return {}
-    alone = int((seen.degrees[rest] == 0).sum())
+    alone = int((summary.degrees[unassigned] == 0).sum())
+    unexplained = int(unassigned.sum()) - alone
     reasons = [
         f"{alone} similar to no other item" if alone else "",
-        f"{total - alone} whose similarities no cluster explains" if total > alone else "",
+        f"{unexplained} whose similarities no cluster explains" if unexplained else "",
     ]
     return {"unassigned": ", ".join(filter(None, reasons))}
 
 
-def hint(A: Similarity, seen: SimilaritySummary, scales: Scales, labels: Array) -> dict[str, str]:
+def hint(
+    A: Similarity, summary: SimilaritySummary, scales: Scales, labels: Array
+) -> dict[str, str]:
     """Return what the user may want to try instead, under "hint", or nothing.
 
     Absolute errors are at their best where A is binary and clusters are nearly complete.
     """
-    if scales.l1 > 0 or not seen.is_binary or seen.density == 1.0:
+    if scales.l1 > 0 or not summary.is_binary or summary.density == 1.0:
         return {}
     links, labels = A.to_csr(), labels.astype(np.int32)
     own = np.repeat(labels, np.diff(links.indptr))
@@ -273,54 +261,40 @@ def _are_distances(A: Array) -> bool:
     return bool((shortest >= (1 - 1e-6) * D).all())
 
 
-def resolve_sparse_membership(
-    sparse_membership: Any, A: Similarity, r: int | None, *, loss: str, diagonal: str, init: Any
-) -> bool:
-    """Return whether H is to be sparse; ValueError where that is not possible.
+def stores_sparse(A: Similarity, r: int | None, options: "FitOptions") -> bool:
+    """Return whether H is stored sparse; ValueError where that is not possible.
 
-    Parameters
-    ----------
-    sparse_membership : bool or "auto"
-        "auto" is dense wherever possible: r is given, and is at most 500 (64 with
-        ``init="multilevel"``) or n r at most 2^24, and the arrays fit into the memory that is
-        available.
-    A : Dense, Sparse or Gram
-    r : int or None
-        None for as many as the initialization finds.
-    loss, diagonal, init
-        As for `odsymnmf.factorize`.
+    ``sparse_membership="auto"`` is dense wherever possible: r is given, and is at most 500 (64 with
+    ``init="multilevel"``) or n r at most 2^24, and the arrays fit into the memory available.
     """
-    if not (isinstance(sparse_membership, bool) or sparse_membership == "auto"):
-        raise ValueError(
-            f'sparse_membership={sparse_membership!r} is not known; use True, False or "auto".'
-        )
-    named = isinstance(init, str) and init in SPARSE_INITIALIZATIONS
-    if sparse_membership is False:
+    name = options.init if isinstance(options.init, str) else None
+    if options.sparse_membership is False:
         if r is None:
             raise ValueError(
                 'r="auto" takes the number that an initialization of sparse memberships finds; '
                 "give r, or leave sparse_membership=False out."
             )
-        if named:
-            raise ValueError(f'init="{init}" is for sparse_membership=True only.')
+        if name == "ego":
+            raise ValueError('init="ego" is for sparse_membership=True only.')
         return False
-    reason = _refusal(A, loss, diagonal, init)
-    if sparse_membership is True or r is None or named:
+    reason = why_not_sparse(A, options.loss, options.diagonal, options.init)
+    if options.sparse_membership is True or r is None or name == "ego":
         if reason is not None:
-            why = "sparse_membership=True" if sparse_membership is True else 'r="auto"'
-            raise ValueError(f"{f'init={init!r}' if named else why} {reason}")
+            why = "sparse_membership=True" if options.sparse_membership is True else 'r="auto"'
+            raise ValueError(f"{'init=' + repr(name) if name == 'ego' else why} {reason}")
         return True
-    # A dense array given as init fits into memory.
-    full = not (isinstance(init, str) or issparse(init)) and as_sets(init, A.n, r) is None
-    multilevel = isinstance(init, str) and init == "multilevel"
-    return (
-        reason is None
-        and not full
-        and _too_large(A, r, MAX_DENSE_MULTILEVEL if multilevel else MAX_DENSE_CLUSTERS)
-    )
+    is_array = name is None and not issparse(options.init)
+    if reason is not None or (is_array and as_sets(options.init, A.n, r) is None):
+        return False  # an array given as init fits into memory
+    most = MAX_DENSE_MULTILEVEL if name == "multilevel" else MAX_DENSE_CLUSTERS
+    if r > most and A.n * r > MAX_DENSE_ENTRIES:
+        return True
+    size = N_COPIES * A.n * r * A.dtype.itemsize
+    available = available_memory() if size >= MAX_DENSE_ENTRIES else None
+    return available is not None and size > available
 
 
-def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
+def why_not_sparse(A: Similarity, loss: str, diagonal: str, init: Any = "auto") -> str | None:
     """Return why memberships cannot be sparse, None if they can."""
     if not isinstance(A, Sparse):
         remedy = "scipy.sparse.csr_array(A), if most similarities are zero"
@@ -330,21 +304,11 @@ def _refusal(A: Similarity, loss: str, diagonal: str, init: Any) -> str | None:
     if diagonal != "ignore":
         return "cannot fit the diagonal, which every column of H has a part in."
     if not loss_class(loss).supports_sparse_h:
-        able = " and ".join(
-            f'loss="{name}"' for name in names() if loss_class(name).supports_sparse_h
+        able = [f'loss="{name}"' for name in names() if loss_class(name).supports_sparse_h]
+        return f"is for {' and '.join(able)}, not for loss={loss!r}."
+    if isinstance(init, str) and init not in ("auto", "multilevel", "ego"):
+        return (
+            f"cannot start from init={init!r}; use 'multilevel', 'ego', labels, sets or a CSR "
+            "array."
         )
-        return f"is for {able}, not for loss={loss!r}."
-    if isinstance(init, str) and init not in ("auto", "multilevel", *SPARSE_INITIALIZATIONS):
-        known = ", ".join(repr(name) for name in ("multilevel", *SPARSE_INITIALIZATIONS))
-        return f"cannot start from init={init!r}; use {known}, labels, sets or a CSR array."
     return None
-
-
-def _too_large(A: Similarity, r: int, many: int) -> bool:
-    if r > many and A.n * r > MAX_DENSE_ENTRIES:
-        return True
-    needed = N_COPIES * A.n * r * A.dtype.itemsize
-    if needed < MAX_DENSE_ENTRIES:
-        return False
-    left = available_memory()
-    return left is not None and needed > left

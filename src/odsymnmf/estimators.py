@@ -10,44 +10,31 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClusterMixin,
-    TransformerMixin,
-)
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 
-from odsymnmf.affinity import AFFINITIES, Affinities, Affinity
+from odsymnmf.affinity import Affinity, make_affinity
 from odsymnmf.choose import n_clusters
-from odsymnmf.defaults import (
-    SMALL,
-    SPARSE_INITIALIZATIONS,
-    Settings,
-    decide,
-    hint,
-    resolve_sparse_membership,
-    suits_multilevel,
-    warn_about_input,
-    without_cluster,
+from odsymnmf.defaults import hint, reasons_unassigned
+from odsymnmf.fit import (
+    OPTION_NAMES,
+    FitOptions,
+    LossName,
+    Problem,
+    SparseMembership,
+    fit_best,
+    prepare,
 )
-from odsymnmf.fit import Fit, LossName, SparseMembership, best_of, partition, sparse_bound
 from odsymnmf.fitted_model import FittedModelMixin
-from odsymnmf.init.multilevel import Graph, Partition, columns
-from odsymnmf.inputs import Dataset, is_dask, weights_for
+from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.progress import CallbackSupportMixin, CallbackTasks, with_callbacks
-from odsymnmf.result import Factorization
-from odsymnmf.similarity import Similarity
-from odsymnmf.solvers.losses import loss_class, make_solver
-from odsymnmf.utils import RandomState, as_csr, number, plain_signature, whole_number
+from odsymnmf.similarity import Similarity, as_similarity
+from odsymnmf.solvers.losses import make_solver
+from odsymnmf.utils import RandomState, plain_signature, whole_number
 
 
 class ODSymNMF(
-    CallbackSupportMixin,
-    FittedModelMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
+    CallbackSupportMixin, FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Cluster the items behind similarities, leaving every self-similarity out.
 
@@ -83,8 +70,7 @@ class ODSymNMF(
         The first start, as for `odsymnmf.factorize`. "auto" is "multilevel" for squared errors of
         normalized graphs without ``weights``, "spectral" for those of other normalized
         similarities, else as there. "multilevel" partitions the graph into ``n_clusters`` groups,
-        one column each. "greedy" is the start of the paper; "spectral" is cheaper for large n;
-        "l2" and "mixed" first fit these losses from the greedy start, as a start for another loss.
+        one column each. "greedy" is the start of the paper; "spectral" is cheaper for large n.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first is
         ``init``, the others are random, seeded by ``random_state``.
@@ -300,74 +286,28 @@ class ODSymNMF(
         -------
         self
         """
-        self._check_options()
-        self._threads = self.n_jobs
+        options, names = self._options(), None
+        self._affinity = make_affinity(self)
         self._terms = self._idf = None
         if is_dask(X):
             from odsymnmf import distributed
 
-            client = distributed.current_client()
+            names, client = getattr(X, "names", None), distributed.current_client()
             if client is not None:
-                return self._fit_on_workers(client, X, weights)
-            given_names = getattr(X, "names", None)
+                return self._fit_on_workers(client, X, weights, options)
             X = distributed.gathered(X)
-            self._threads = -1 if self.n_jobs is None else self.n_jobs
-        else:
-            given_names = None
-        X, names = self._named(X, edge_weight)
-        names = given_names or names
+            options = replace(options, n_jobs=-1 if self.n_jobs is None else self.n_jobs)
+        X, own_names = self._named(X, edge_weight)
+        names = names or own_names
         X = self._validated(X, reset=True)
-        self._affinities, raw = Affinities.of_items(self, X, weights_for(weights, names))
-        seen = raw.summary()
-        loss, init = loss_class(self.loss, self._diagonal, self.l1_ratio), self.init
-        auto = isinstance(init, str) and init == "auto" and self.sparse_membership is not True
-        large = self.normalize is not None or raw.n > SMALL
-        if auto and large and suits_multilevel(raw, loss, seen):
-            init = "multilevel"
-        r: Any = self.n_clusters
-        kept_sparse = is_sparse(self, raw, r, init)
-        if not kept_sparse:
-            r = number_of_clusters(self, raw)
-            kept_sparse = is_sparse(self, raw, r, init)
-        warn_about_input(raw, r)
-        settings = decide(
-            raw,
-            r,
-            loss=loss,
-            normalize=self.normalize,
-            upper=self.upper,
-            init=init,
-            seen=seen,
-            sparse=kept_sparse,
-        )
-        A = self._affinities.normalized(raw, settings, seen)
-        graph = groups = initial = None
-        if isinstance(init, str) and init == "multilevel":
-            graph, groups = partition(raw, A, r, self.random_state)
-            initial = columns(A, groups.labels, r)
-        if kept_sparse:  # the bound that the fit will use holds for new items, too
-            limit = sparse_bound(A, settings.upper, self.loss)
-            settings = replace(settings, upper=limit if limit < np.inf else None)
-        self.settings_ = settings.as_dict()
-        # Callbacks may ask a fit under way for new items.
-        measure = make_solver(self.loss, A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio)
-        self._scales = measure.scales
-        starts = CallbackTasks(self, X, self.n_init, self.max_iter)
-        reconstruct = partial(self._fitted, raw=raw, settings=settings, graph=graph, groups=groups)
-        watch = partial(starts.watch, reconstruct=reconstruct)
-        best, interrupted = best_of(self, A, r, settings, watch, initial)
-        for name, value in reconstruct(best.H).items():
-            setattr(self, name, value)
-        if not kept_sparse:
-            self.settings_ |= hint(raw, seen, best.scales, self.labels_)
-        self.settings_ |= without_cluster(seen, self.labels_)
-        self._keep(best, interrupted)
-        self.similarity_, self.item_names_ = A, names
-        starts.end()
+        weights = weights_for(weights, names)
+        raw = as_similarity(self._affinity.fit(X), weights, self.zero_weight)
+        self._fit(X, raw, self._number_of_clusters(raw, options), options)
+        self.item_names_ = names
         return self
 
-    def _fit_on_workers(self, client: Any, X: Any, weights: Any) -> Self:
-        """Fit a Dask array on the workers of a client; labels are not refined."""
+    def _fit_on_workers(self, client: Any, X: Any, weights: Any, options: FitOptions) -> Self:
+        """Fit a Dask array on the workers of a client."""
         from odsymnmf.distributed.fit import LOCAL, RemoteSimilarity, check_options
 
         if callable(self.affinity) or self.affinity not in ("precomputed", "cosine"):
@@ -377,43 +317,47 @@ class ODSymNMF(
             )
         if self.n_init > 1:
             raise ValueError(f"n_init={self.n_init} is not available on a cluster; use n_init=1.")
-        options = {name: getattr(self, name) for name in vars(Fit()) if hasattr(self, name)}
-        how = Fit(**options | {"diagonal": self._diagonal})
-        r = check_options(how, self.n_clusters, weights, self.zero_weight, name="n_clusters")
-        self.__dict__.pop("similarity_", None)  # of an earlier fit
-        with RemoteSimilarity(client, X, r, self.loss, self.affinity) as A:
-            remote: Any = A
-            seen = A.summary()
-            init = "spectral" if isinstance(self.init, str) and self.init == "auto" else self.init
-            loss = loss_class(self.loss, self._diagonal, self.l1_ratio)
-            options = {"normalize": self.normalize, "upper": self.upper, "init": init}
-            settings = decide(remote, r, loss=loss, seen=seen, **options)
-            settings = replace(settings, refine=None)
-            self.settings_, self.n_features_in_ = settings.as_dict(), A.n_features or A.n
-            self._affinities = Affinities(self, None, None)
-            self._affinities.normalized(remote, settings, seen)  # in place
-            starts = CallbackTasks(self, X, self.n_init, self.max_iter)
-            reconstruct = partial(self._fitted, raw=remote, settings=settings)
-            watch = partial(starts.watch, reconstruct=reconstruct)
-            best, interrupted = best_of(self, remote, r, settings, watch)
-        for name, value in reconstruct(best.H).items():
-            setattr(self, name, value)
-        self._keep(best, interrupted)
+        r: Any = self.n_clusters
+        options = check_options(options, r, weights, self.zero_weight, name="n_clusters")
+        with RemoteSimilarity(client, X, r, self.loss, self.affinity) as raw:
+            self.n_features_in_ = raw.n_features or raw.n
+            self._fit(X, raw, r, options)
+        del self.similarity_
         self.item_names_ = getattr(X, "names", None)
-        starts.end()
         return self
 
-    def _keep(self, best: Factorization, interrupted: bool) -> None:
-        """Set the fitted attributes of the best start."""
-        self.objective_, self.history_ = best.objective, best.history
-        self.restart_steps_ = best.restart_steps
-        self.status_ = "interrupted" if interrupted else best.status
-        self.n_iter_, self.converged_, self.loss_terms_ = (
-            best.n_iter,
-            best.converged,
-            best.loss_terms,
+    def _fit(self, X: Any, raw: Any, r: int | None, options: FitOptions) -> None:
+        """Fit similarities and set the fitted attributes."""
+        summary = raw.summary()
+        problem = prepare(raw, r, options, summary)
+        self._affinity.normalization = problem.normalization
+        self.settings_ = problem.settings.as_dict()
+        tasks = None
+        if hasattr(self, "_skl_callbacks"):
+            # Callbacks may predict during the fit.
+            self._scales = make_solver(
+                self.loss, problem.A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio
+            ).scales
+            reconstruct = partial(self._fitted, raw, problem)
+            tasks = CallbackTasks(self, X, self.n_init, self.max_iter, reconstruct)
+        best, self.status_ = fit_best(
+            problem,
+            self.n_init,
+            title=type(self).__name__,
+            verbose=self.verbose,
+            watch=None if tasks is None else tasks.watch,
         )
-        self._scales = best.scales
+        self.__dict__.update(self._fitted(raw, problem, best.H))
+        self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
+        self.restart_steps_, self.loss_terms_ = best.restart_steps, best.loss_terms
+        self.converged_ = best.converged
+        self._scales, self.similarity_ = best.scales, problem.A
+        if isinstance(raw, Similarity):
+            if not problem.settings.sparse:
+                self.settings_ |= hint(raw, summary, best.scales, self.labels_)
+            self.settings_ |= reasons_unassigned(summary, self.labels_)
+        if tasks is not None:
+            tasks.end()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.
@@ -438,15 +382,8 @@ class ODSymNMF(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity == "precomputed"
-
-    def _check_options(self) -> None:
-        """Check the parameters that `factorize` does not have."""
-        if not (callable(self.affinity) or self.affinity in AFFINITIES):
-            known = ", ".join(repr(name) for name in AFFINITIES)
-            raise ValueError(f"affinity={self.affinity!r} is not known; use {known} or a callable.")
+    def _options(self) -> FitOptions:
+        """Return the options of a fit; check the parameters that `factorize` does not have."""
         if self.resolution is not None and not (
             isinstance(self.n_clusters, str) and self.n_clusters == "auto"
         ):
@@ -454,116 +391,76 @@ class ODSymNMF(
                 f"resolution={self.resolution} decides the number of clusters, but "
                 f'n_clusters={self.n_clusters!r}; use n_clusters="auto", or leave resolution out.'
             )
-        limits = {"n_init": 1, "max_iter": 0, "n_neighbors": 1}
-        for name, least in limits.items():
-            whole_number(name, getattr(self, name), least)
-        number("tol", self.tol, 0)
+        whole_number("n_init", self.n_init, 1)
+        whole_number("n_neighbors", self.n_neighbors, 1)
         if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
             raise ValueError(
                 "a checkpoint of several starts needs random_state, an int: without it, the starts "
                 "would be others when the fit goes on."
             )
+        given = {name: getattr(self, name) for name in OPTION_NAMES if hasattr(self, name)}
+        options = FitOptions(**given, diagonal=self._diagonal)
+        if self.n_init > 1 and options.sparse_membership == "auto":
+            options = replace(options, sparse_membership=False)
+        return options
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
-        # ones may be unknown.
-        X = X.matrix if isinstance(X, Dataset) else X
-        finite: Any = True
-        if self._precomputed:
-            finite = "allow-nan" if not reset else False
-            if not reset:
-                X = self._to_the_fitted(X)
-        if sparse.issparse(X):
-            X = as_csr(X, "X")
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=finite,
-            ensure_min_samples=2 if reset else 1,
-        )
-        if reset and self._precomputed and X.shape[0] != X.shape[1]:
+    def _number_of_clusters(self, A: Similarity, options: FitOptions) -> int | None:
+        """Return the number of clusters, chosen if it is not given.
+
+        None: the initialization of sparse memberships determines it.
+        """
+        r: Any = self.n_clusters
+        ego = isinstance(self.init, str) and self.init == "ego"
+        is_sparse = self.sparse_membership is True or ego
+        if is_sparse and self.n_init > 1:
             raise ValueError(
-                f"X must be a square matrix of similarities, but has shape {X.shape}. For a table "
-                'of items x features, choose an affinity such as "cosine" or "nearest_neighbors"; '
-                "of a list of edges, make a graph: networkx.Graph(edges)."
+                f"n_init={self.n_init}, but there are no random starts for sparse memberships; "
+                "use n_init=1."
             )
-        return X
+        if not isinstance(r, str | Sequence | np.ndarray):
+            return whole_number("n_clusters", r, 1)
+        if isinstance(r, str):
+            if r != "auto":
+                raise ValueError(f'n_clusters={r!r} is not known; use a number >= 1 or "auto".')
+            if is_sparse:
+                return None
+        elif is_sparse:
+            raise ValueError(
+                "sparse memberships are not compared for several numbers of clusters; use "
+                'n_clusters="auto" or one number.'
+            )
+        self.n_clusters_search_ = n_clusters(
+            A,
+            None if isinstance(r, str) else r,
+            resolution=self.resolution,
+            loss=self.loss,
+            l1_ratio=self.l1_ratio,
+            normalize=self.normalize,
+            upper=self.upper,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+        return int(self.n_clusters_search_.n_clusters)
 
-    def _fitted(
-        self,
-        H: Any,
-        raw: Similarity,
-        settings: Settings,
-        graph: Graph | None = None,
-        groups: Partition | None = None,
-    ) -> dict[str, Any]:
+    def _fitted(self, raw: Similarity, problem: Problem, H: Any) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""
         order = canonical_order(H)
         H = H[:, order]
         H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
-        rule = settings.refine
+        rule, graph, groups = problem.settings.refine, problem.graph, problem.groups
         if rule is None:
-            found = labels(H)
+            clusters = labels(H)
         elif graph is None or groups is None:
-            found = refine_labels(H, raw, rule=rule)
+            clusters = refine_labels(H, raw, rule=rule)
         else:
-            found = graph.best_labels(groups.reordered(order), labels(H))
+            clusters = graph.best_labels(groups.reordered(order), labels(H))
         return {
             "membership_": H,
-            "labels_": found,
+            "labels_": clusters,
             "n_clusters_": int(H.shape[1]),
-            "n_unassigned_": int((found < 0).sum()),
+            "n_unassigned_": int((clusters < 0).sum()),
         }
-
-
-def is_sparse(estimator: Any, A: Similarity, r: Any, init: Any) -> bool:
-    """Return whether memberships are stored sparse; ValueError if that is not possible."""
-    how = estimator.sparse_membership
-    asked = how is True or (isinstance(init, str) and init in SPARSE_INITIALIZATIONS)
-    several = estimator.n_init > 1
-    if several and asked:
-        raise ValueError(
-            f"n_init={estimator.n_init}, but there are no random starts for sparse memberships; "
-            "use n_init=1."
-        )
-    columns: int | None = 1
-    if not isinstance(r, str | Sequence | np.ndarray):
-        columns = whole_number("n_clusters", r, 1)
-    elif asked and isinstance(r, str) and r == "auto":
-        columns = None
-    elif asked and not isinstance(r, str):
-        raise ValueError(
-            "sparse memberships are not compared for several numbers of clusters; use "
-            'n_clusters="auto" or one number.'
-        )
-    how = False if several and how == "auto" else how
-    options = {"loss": estimator.loss, "diagonal": estimator._diagonal, "init": init}
-    return resolve_sparse_membership(how, A, columns, **options)
-
-
-def number_of_clusters(estimator: Any, A: Similarity) -> int:
-    """Return the number of clusters, which is found first if it is not given."""
-    r = estimator.n_clusters
-    if not isinstance(r, str | Sequence | np.ndarray):
-        return whole_number("n_clusters", r, 1)
-    if isinstance(r, str) and r != "auto":
-        raise ValueError(f'n_clusters={r!r} is not known; use a number >= 1 or "auto".')
-    estimator.n_clusters_search_ = n_clusters(
-        A,
-        None if isinstance(r, str) else r,
-        resolution=estimator.resolution,
-        loss=estimator.loss,
-        l1_ratio=estimator.l1_ratio,
-        normalize=estimator.normalize,
-        upper=estimator.upper,
-        n_jobs=estimator.n_jobs,
-        random_state=estimator.random_state,
-        verbose=estimator.verbose,
-    )
-    return int(estimator.n_clusters_search_.n_clusters)
 
 
 # Parameters and attributes of ODSymNMF that SymNMF does not have.

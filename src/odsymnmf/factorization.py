@@ -1,22 +1,30 @@
-"""The front door: factorize(A, r) and the objective."""
+"""factorize(A, r), and the objective of a factorization."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.defaults import resolve_sparse_membership, warn_about_input
-from odsymnmf.fit import Fit, LossName, SparseMembership
+from odsymnmf.defaults import why_not_sparse
+from odsymnmf.fit import (
+    OPTION_NAMES,
+    Factorization,
+    FitOptions,
+    LossName,
+    SparseMembership,
+    fit,
+    prepare,
+    warn_of,
+)
 from odsymnmf.init.arrays import from_array
 from odsymnmf.inputs import is_dask, to_similarity_matrix, weights_for
-from odsymnmf.result import Factorization
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rescale import exponent, scaled
 from odsymnmf.solvers.run import Callback
-from odsymnmf.utils import RandomState, limit_blas_threads, plain_signature
+from odsymnmf.utils import RandomState, limit_blas_threads, plain_signature, whole_number
 
 
 @plain_signature
@@ -166,29 +174,33 @@ def factorize(
     >>> f.objective
     0.0
     """
-    given_names = client = None
+    options = FitOptions(
+        **{name: value for name, value in locals().items() if name in OPTION_NAMES}
+    )
+    names, client = None, None
     if is_dask(A):
         from odsymnmf import distributed
 
-        given_names, client = getattr(A, "names", None), distributed.current_client()
+        names, client = getattr(A, "names", None), distributed.current_client()
         if client is None:
-            A, n_jobs = distributed.gathered(A), -1 if n_jobs is None else n_jobs
-    upper = None if isinstance(upper, str) and upper == "auto" else upper
-    given_options = locals()
-    options = [field.name for field in fields(Fit) if field.name in given_options]
-    fit = Fit(**{name: given_options[name] for name in options})
+            A = distributed.gathered(A)
+            options = replace(options, n_jobs=-1 if n_jobs is None else n_jobs)
     if client is not None:
-        from odsymnmf.distributed.fit import fit_array
+        from odsymnmf.distributed.fit import RemoteSimilarity, check_options
 
-        found, names = fit_array(client, A, r, fit, weights, zero_weight), given_names
+        options = check_options(options, r, weights, zero_weight)
+        with RemoteSimilarity(client, A, int(r), loss) as remote:
+            problem = prepare(remote, int(r), options)  # type: ignore[arg-type]
+            result = fit(problem.A, problem.r, problem.options)
     else:
         data = to_similarity_matrix(A)
-        names = given_names or data.names
+        names = names or data.names
         similarity = as_similarity(data.matrix, weights_for(weights, names), zero_weight)
-        warn_about_input(similarity, r)
-        found = fit(similarity, r)
-    fit.warn_of(found, stacklevel=2)
-    return replace(found, names=names)
+        count = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
+        problem = prepare(similarity, count, options)
+        result = fit(problem.A, problem.r, problem.options)
+    warn_of(result.status, result.n_iter, options, stacklevel=2)
+    return replace(result, names=names)
 
 
 def objective(
@@ -230,7 +242,9 @@ def objective(
     """
     similarity = as_similarity(A, weights, zero_weight)
     if sparse.issparse(H):
-        resolve_sparse_membership(True, similarity, None, loss=loss, diagonal=diagonal, init="auto")
+        reason = why_not_sparse(similarity, loss, diagonal)
+        if reason is not None:
+            raise ValueError(f"the objective of a sparse H {reason}")
         from odsymnmf.solvers.sparse_h import SparseH, links
         from odsymnmf.solvers.sparse_losses import SPARSE_LOSSES
 

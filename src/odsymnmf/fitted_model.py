@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import odsymnmf
-from odsymnmf.affinity import Affinities
+from odsymnmf.affinity import make_affinity
 from odsymnmf.inputs import (
     Dataset,
     called,
@@ -63,10 +63,8 @@ class FittedModelMixin:
     item_names_: Any
     feature_names_in_: Any
     get_params: Any
-    _affinities: Any
+    _affinity: Any
     _scales: Any
-    _validated: Any
-    _precomputed: Any
     # Names of the features and, of words, inverse document frequencies: for `odsymnmf predict`.
     _terms: list[str] | None = None
     _idf: Any = None
@@ -106,7 +104,7 @@ class FittedModelMixin:
             penalized=self._penalized,
         )
         pieces = blocks(X.shape[0], max(1, base.BLOCK_ENTRIES // H.shape[0]))
-        found = [solve(self._affinities.to_fitted(X[b])) for b in pieces]
+        found = [solve(self._affinity.to_fitted(X[b])) for b in pieces]
         return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
 
     @property
@@ -164,14 +162,14 @@ class FittedModelMixin:
         check_is_fitted(self)
         H = self.membership_
         n = H.shape[0]
-        if self._affinities.given:
+        if self._precomputed:
             X = _without_own(X.matrix if isinstance(X, Dataset) else X, n)
         X = self._validated(X, reset=False)
         rest = self._scales, bound(self.settings_["upper"]), self.zero_weight, self._penalized
         # Sparse memberships have sparse similarities, which take no more room at once.
         size = X.shape[0] if sparse.issparse(H) else max(1, base.BLOCK_ENTRIES // n)
         pieces = blocks(X.shape[0], size)
-        parts = [_held_out_loss(self._affinities.to_fitted(X[b]), H, *rest) for b in pieces]
+        parts = [_held_out_loss(self._affinity.to_fitted(X[b]), H, *rest) for b in pieces]
         loss, alone = np.sum(parts, axis=0)
         return float(1 - loss / alone) if alone > 0 else 0.0
 
@@ -312,7 +310,7 @@ class FittedModelMixin:
         arrays = {name: getattr(self, name) for name in ARRAYS}
         if sparse.issparse(self.init) or isinstance(self.init, np.ndarray):
             arrays["init"] = parameters.pop("init")
-        arrays |= prefixed("affinity", self._affinities.to_arrays())
+        arrays |= prefixed("affinity", self._affinity.to_arrays())
         header = {
             "parameters": parameters,
             "fitted": {name: getattr(self, name) for name in PLAIN},
@@ -339,7 +337,8 @@ class FittedModelMixin:
         if header["feature_names"]:
             model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
         model._terms, model._idf = header["terms"], arrays.get("idf")
-        model._affinities = Affinities.from_arrays(model, without_prefix("affinity", arrays))
+        model._affinity = make_affinity(model)
+        model._affinity.load(without_prefix("affinity", arrays))
         if "similarity" in header:
             parts = without_prefix("similarity", arrays)
             model.similarity_ = from_arrays(header["similarity"], parts)
@@ -358,6 +357,38 @@ class FittedModelMixin:
         data = to_similarity_matrix(X, edge_weight=edge_weight)
         # scikit-learn notes the names of a DataFrame's columns itself.
         return (X if is_frame(X) else data.matrix), data.names
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
+        # ones may be unknown.
+        X = X.matrix if isinstance(X, Dataset) else X
+        finite: Any = True
+        if self._precomputed:
+            finite = "allow-nan" if not reset else False
+            if not reset:
+                X = self._to_the_fitted(X)
+        if sparse.issparse(X):
+            X = as_csr(X, "X")
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+            ensure_min_samples=2 if reset else 1,
+        )
+        if reset and self._precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be a square matrix of similarities, but has shape {X.shape}. For a table "
+                'of items x features, choose an affinity such as "cosine" or "nearest_neighbors"; '
+                "of a list of edges, make a graph: networkx.Graph(edges)."
+            )
+        return X
 
     def _to_the_fitted(self, X: Any) -> Any:
         """Return similarities of new items, once their columns are the fitted items in order."""

@@ -90,58 +90,51 @@ class Progress:
 class CallbackTasks:
     """Tasks reported to scikit-learn callbacks: "fit" > "start" (one per n_init) > "sweep".
 
-    Nothing is called if scikit-learn does not support callbacks or none are set.
+    ``reconstruct`` returns the fitted attributes that follow from H.
     """
 
-    def __init__(self, estimator: Any, X: Any, n_init: int, max_iter: int):
-        self.estimator, self.X, self.max_iter = estimator, X, max_iter
-        self.root: Any = None
-        self.tasks: list[Any] = [None] * n_init
-        if not hasattr(estimator, "_init_callback_context"):
-            return
-        # Starts may run in parallel, so their tasks are numbered here.
-        self.root = estimator._init_callback_context(max_subtasks=n_init, sequential_subtasks=False)
-        self.root.call_on_fit_task_begin(estimator=estimator, X=X)
-        if hasattr(estimator, "_skl_callbacks"):
-            self.tasks = [
-                self.root.subcontext(task_name="start", task_id=s, max_subtasks=max_iter)
-                for s in range(n_init)
-            ]
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        n_init: int,
+        max_iter: int,
+        reconstruct: Callable[[Any], dict[str, Any]],
+    ):
+        self.known = {"estimator": estimator, "X": X}
+        self.max_iter, self.reconstruct = max_iter, reconstruct
+        # Starts may run in parallel, so they are numbered here.
+        context = estimator._init_callback_context(max_subtasks=n_init, sequential_subtasks=False)
+        self.root = context.call_on_fit_task_begin(**self.known)
 
     @contextmanager
-    def watch(self, start: int, reconstruct: Callable[[Any], dict[str, Any]]) -> Iterator[Callback]:
+    def watch(self, start: int) -> Iterator[Callback]:
         """Yield a function to call after every sweep; it returns True to stop the start."""
-        task = self.tasks[start]
-        if task is None:
-            yield lambda sweep: False
-            return
-        known: dict[str, Any] = {"estimator": self.estimator, "X": self.X}
-        task.call_on_fit_task_begin(**known)
-        running: Any = self._begin_sweep(task, known) if self.max_iter else None
+        task = self.root.subcontext(task_name="start", task_id=start, max_subtasks=self.max_iter)
+        task.call_on_fit_task_begin(**self.known)
+        sweep_task: Any = self._begin_sweep(task) if self.max_iter else None
 
         def after(sweep: Sweep) -> bool:
-            nonlocal running
+            nonlocal sweep_task
             if not sweep.is_complete:  # column restarts are not tasks
                 return False
-            stop = running.call_on_fit_task_end(
-                **known, reconstruction_attributes=lambda: reconstruct(sweep.H)
+            stop = sweep_task.call_on_fit_task_end(
+                **self.known, reconstruction_attributes=lambda: self.reconstruct(sweep.H)
             )
-            more = not stop and sweep.n_iter < self.max_iter
-            running = self._begin_sweep(task, known) if more else None
+            is_last = stop or sweep.n_iter == self.max_iter
+            sweep_task = None if is_last else self._begin_sweep(task)
             return bool(stop)
 
         try:
             yield after
         finally:
-            if running is not None:  # the start converged before max_iter
-                running.call_on_fit_task_end(estimator=self.estimator)
-        task.call_on_fit_task_end(**known)
+            if sweep_task is not None:  # the start converged before max_iter
+                sweep_task.call_on_fit_task_end(estimator=self.known["estimator"])
+        task.call_on_fit_task_end(**self.known)
 
-    @staticmethod
-    def _begin_sweep(task: Any, known: dict[str, Any]) -> Any:
-        return task.subcontext(task_name="sweep").call_on_fit_task_begin(**known)
+    def _begin_sweep(self, task: Any) -> Any:
+        return task.subcontext(task_name="sweep").call_on_fit_task_begin(**self.known)
 
     def end(self) -> None:
         """Report the end of the fit."""
-        if self.root is not None:
-            self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X)
+        self.root.call_on_fit_task_end(**self.known)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from cli_problems import FILES, rows, run
 import odsymnmf
 from odsymnmf import fit, kernels, runs
 from odsymnmf.cli import cluster
-from odsymnmf.fit import Fit
 
 MAIN = [sys.executable, "-c", "from odsymnmf.cli import main; main()"]
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx", "tqdm"}
@@ -96,17 +96,18 @@ def interrupt_after(monkeypatch, start: int, sweep: int, number=signal.SIGINT):
     """Send a signal after a sweep of a start; return the initializations."""
     inits = []
 
-    def interrupting(callback, **options):
-        inits.append(options["init"])
+    def interrupting(A, r, options):
+        inits.append(options.init)
 
         def after(state):
             if (len(inits), state.n_iter) == (start, sweep):
                 signal.raise_signal(number)
-            return callback(state)
+            return options.callback is not None and options.callback(state)
 
-        return Fit(callback=after, **options)
+        return fit_once(A, r, replace(options, callback=after))
 
-    monkeypatch.setattr(fit, "Fit", interrupting)
+    fit_once = fit.fit
+    monkeypatch.setattr(fit, "fit", interrupting)
     return inits
 
 

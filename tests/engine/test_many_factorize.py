@@ -11,8 +11,8 @@ from engine_problems import quiet
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf.defaults import resolve_sparse_membership
-from odsymnmf.fit import InterruptedWarning
+from odsymnmf.defaults import stores_sparse
+from odsymnmf.fit import FitOptions, InterruptedWarning
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers import losses
 from odsymnmf.solvers.sparse_losses import SPARSE_LOSSES
@@ -152,19 +152,22 @@ def test_columns_that_repeat_or_end_empty_go():
 
 def test_storage_is_chosen_by_size_and_memory():
     A = as_similarity(cliques())
-    options = {"loss": "l2", "diagonal": "ignore", "init": "auto"}
-    assert not resolve_sparse_membership("auto", A, 600, **options)
+
+    def is_sparse(r, **options):
+        return stores_sparse(A, r, FitOptions(**options))
+
+    assert not is_sparse(600)
     with (
         mock.patch("odsymnmf.defaults.available_memory", return_value=1000),
         mock.patch("odsymnmf.defaults.MAX_DENSE_ENTRIES", 10),
     ):
-        assert resolve_sparse_membership("auto", A, 5, **options)
-        assert not resolve_sparse_membership(False, A, 5, **options)
-        assert not resolve_sparse_membership("auto", A, 5, **{**options, "init": "greedy"})
-        assert not resolve_sparse_membership("auto", A, 5, **{**options, "loss": "mixed"})
-        assert not resolve_sparse_membership("auto", A, 5, **{**options, "init": np.ones((24, 5))})
+        assert is_sparse(5)
+        assert not is_sparse(5, sparse_membership=False)
+        assert not is_sparse(5, init="greedy")
+        assert not is_sparse(5, loss="mixed")
+        assert not is_sparse(5, init=np.ones((24, 5)))
     with mock.patch("odsymnmf.defaults.MAX_DENSE_ENTRIES", 10**4):
-        assert resolve_sparse_membership("auto", A, 600, **options)
+        assert is_sparse(600)
     assert not sparse.issparse(od.factorize(cliques(), 4).H)
 
 
@@ -250,10 +253,14 @@ def test_an_interrupted_sweep_is_undone(monkeypatch, loss):
     np.testing.assert_allclose(f.objective, expected.objective)
 
 
-def test_what_sparse_memberships_do_not_know_is_refused():
+def test_similarities_out_of_range_are_rescaled():
     A = cliques()
-    with pytest.raises(ValueError, match="out of the range of sparse memberships; divide A"):
-        od.factorize(A * 1e200, "auto")
+    small, large = (od.factorize(A * 2.0**e, "auto") for e in (0, 800))
+    np.testing.assert_array_equal(large.H.toarray(), small.H.toarray() * 2.0**400)
+
+
+def test_options_that_sparse_memberships_lack_are_refused():
+    A = cliques()
     with pytest.raises(ValueError, match="columns of sparse memberships are not rebuilt"):
         od.factorize(A, "auto", restarts=3)
     with pytest.raises(ValueError, match="n_jobs"):
@@ -298,14 +305,13 @@ def test_nothing_of_n_times_r_is_made_on_the_way():
 
 
 @pytest.mark.parametrize("loss", ["l2", "l1"])
-def test_a_hub_that_met_the_cap_is_told_of(loss):
+def test_a_sweep_adds_at_most_64_clusters_to_an_item(loss):
     groups, size = 70, 5
     n = groups * size + 1
     labels = np.append(np.arange(n - 1) // size, -1)
     A = (labels[:, None] == labels).astype(float)
     A[-1] = A[:, -1] = 1.0
-    with pytest.warns(UserWarning, match=r"64 memberships or more: 1, the first is 350\. "):
-        f = od.factorize(sparse.csr_array(A), "auto", loss=loss)
+    f = od.factorize(sparse.csr_array(A), "auto", loss=loss)
     assert np.diff(f.H.indptr)[-1] == 64
 
 

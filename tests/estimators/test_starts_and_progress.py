@@ -1,6 +1,9 @@
 """Several starts, progress, callbacks, and Ctrl-C on the way."""
 
+import os
+import signal
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -11,8 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from odsymnmf import ODSymNMF, progress
-from odsymnmf import fit as base
-from odsymnmf.fit import Fit, InterruptedWarning
+from odsymnmf.fit import InterruptedWarning
 
 # Starts
 
@@ -27,37 +29,14 @@ def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A):
     assert alone.objective_ < ODSymNMF(**settings).fit(A).objective_
 
 
-def test_the_first_start_is_init_and_the_others_are_random(A, monkeypatch):
-    calls = []
-
-    def spy(**options):
-        calls.append((options["init"], options["random_state"]))
-        return Fit(**options)
-
-    monkeypatch.setattr(base, "Fit", spy)
-    ODSymNMF(3, init="greedy", n_init=4, random_state=7).fit(A)
-    inits, seeds = zip(*calls, strict=True)
-    assert inits == ("greedy", "random", "random", "random")
-    assert seeds[0] == 7
-    assert len(set(seeds)) == 4
-
-
-@pytest.mark.parametrize(
-    ("n_init", "n_jobs", "each"),
-    [(1, None, None), (4, None, None), (1, 3, 3), (2, 5, 2), (4, 2, 1)],
-)
-def test_starts_come_first_and_share_the_threads_that_are_left(
-    A, monkeypatch, n_init, n_jobs, each
-):
-    shares = []
-
-    def spy(**options):
-        shares.append(options["n_jobs"])
-        return Fit(**options)
-
-    monkeypatch.setattr(base, "Fit", spy)
-    ODSymNMF(3, init="random", n_init=n_init, n_jobs=n_jobs, random_state=0).fit(A)
-    assert shares == [each] * n_init
+def test_the_first_start_is_init_and_the_others_are_random(A):
+    options = {"max_iter": 0, "n_init": 4, "random_state": 7, "normalize": None}
+    good = ODSymNMF(3, normalize=None).fit(A).membership_
+    assert ODSymNMF(3, init=good, **options).fit(A).objective_ == od.objective(A, good)
+    bad = np.ones((27, 3))
+    models = [ODSymNMF(3, init=bad, **options).fit(A) for _ in range(2)]
+    assert models[0].objective_ < od.objective(A, bad)
+    assert_array_equal(models[0].membership_, models[1].membership_)
 
 
 def test_a_start_may_be_given(A):
@@ -180,49 +159,67 @@ def test_callbacks_at_the_last_sweep_and_with_threads(A):
     assert seen.events.count("end sweep") == 9
 
 
-# Ctrl-C
+# Ctrl-C and errors
 
 
-def test_interrupting_a_start_leaves_the_others_out(monkeypatch, A):
-    """Ctrl-C in the second of five starts: the first two are compared, no third begins."""
-    begun = []
+class Failing(Recorder):
+    """Raise an error at the end of a sweep, counted over all starts, or at the begin of a start."""
 
-    def interrupting(callback, **options):
-        begun.append(options["init"])
+    def __init__(self, error, *, sweep=None, start=None):
+        super().__init__()
+        self.error, self.sweep, self.start = error, sweep, start
 
-        def press(sweep):
-            if len(begun) == 2:
-                raise KeyboardInterrupt
-            return callback(sweep)
+    def on_fit_task_begin(self, estimator, context):
+        super().on_fit_task_begin(estimator, context)
+        if self.start is not None and self.events.count("begin start") == self.start:
+            raise self.error
 
-        return Fit(callback=press, **options)
+    def on_fit_task_end(self, estimator, context, **info):
+        self.events.append(f"end {context.task_name}")
+        starts, sweeps = self.events.count("begin start"), self.events.count("end sweep")
+        if self.sweep is not None and (starts, sweeps) >= self.sweep:
+            self.sweep = None
+            raise self.error
 
-    monkeypatch.setattr(base, "Fit", interrupting)
+
+@needs_callbacks
+def test_interrupting_a_start_compares_those_begun_and_begins_no_other(A):
+    callback = Failing(KeyboardInterrupt, sweep=(2, 0))
+    model = ODSymNMF(3, n_init=5, random_state=0).set_callbacks(callback)
     with pytest.warns(InterruptedWarning):
-        model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
-    assert len(begun) == 2
-    assert begun[1] == "random"
+        model.fit(A)
+    assert callback.events.count("begin start") == 2
     assert model.status_ == "interrupted"
     assert np.isfinite(model.membership_).all()
 
 
-def test_interrupting_between_starts_keeps_those_done(monkeypatch, A):
-    """Ctrl-C where no sweep is under way; before the first start is done, it is passed on."""
-    begun = []
-
-    def interrupting(**options):
-        begun.append(options["init"])
-        if len(begun) == limit:
-            raise KeyboardInterrupt
-        return Fit(**options)
-
-    monkeypatch.setattr(base, "Fit", interrupting)
-    limit = 3
+@needs_callbacks
+def test_interrupting_between_starts_keeps_those_done(A):
+    model = ODSymNMF(3, n_init=5, random_state=0)
     with pytest.warns(InterruptedWarning):
-        model = ODSymNMF(3, n_init=5, random_state=0).fit(A)
-    assert len(begun) == 3
-    assert model.objective_ == ODSymNMF(3, n_init=2, random_state=0).fit(A).objective_
-    begun.clear()
-    limit = 1
-    with pytest.raises(KeyboardInterrupt):
-        ODSymNMF(3, n_init=5).fit(A)
+        model.set_callbacks(Failing(KeyboardInterrupt, start=3)).fit(A)
+    two = ODSymNMF(3, n_init=2, random_state=0).fit(A)
+    assert model.objective_ == two.objective_
+    with pytest.raises(KeyboardInterrupt):  # before the first start is done
+        model.set_callbacks(Failing(KeyboardInterrupt, start=1)).fit(A)
+
+
+@needs_callbacks
+def test_an_error_in_a_thread_stops_the_other_starts(A):
+    model = ODSymNMF(3, n_init=2, n_jobs=2, tol=0, max_iter=10**7, random_state=0)
+    with pytest.raises(ValueError, match="bad"):
+        model.set_callbacks(Failing(ValueError("bad"), sweep=(2, 50))).fit(A)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_all_starts_and_keeps_the_best():
+    A = np.random.default_rng(0).random((300, 300))
+    model = ODSymNMF(20, n_init=4, n_jobs=2, tol=0, max_iter=10**6, random_state=0)
+    ODSymNMF(20, max_iter=1, tol=10).fit(A + A.T)  # compiles the kernels
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.warns(InterruptedWarning):
+        model.fit(A + A.T)
+    assert model.status_ == "interrupted"
+    assert np.isfinite(model.membership_).all()
+    assert model.n_iter_ > 0

@@ -7,6 +7,7 @@ a range of numbers of clusters, all of it and parts of it.
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -22,9 +23,9 @@ from odsymnmf.choose.criteria import (
     link_weight,
 )
 from odsymnmf.choose.result import NumberOfClusters
-from odsymnmf.defaults import Settings, decide, normalization
+from odsymnmf.defaults import decide, normalization
 from odsymnmf.factorization import objective
-from odsymnmf.fit import Fit, LossName
+from odsymnmf.fit import Factorization, FitOptions, LossName, fit
 from odsymnmf.init.multilevel import (
     MIN_FRACTION,
     Graph,
@@ -38,10 +39,8 @@ from odsymnmf.init.multilevel import (
 from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
 from odsymnmf.memberships import labels
 from odsymnmf.progress import Progress
-from odsymnmf.result import Factorization
 from odsymnmf.similarity import Similarity, as_similarity
 from odsymnmf.similarity.base import SimilaritySummary
-from odsymnmf.solvers.losses import loss_class
 from odsymnmf.utils import Array, as_random, limit_blas_threads, plain_signature, whole_number
 
 # Graphs. Components smaller than this fraction of the largest are left out.
@@ -151,8 +150,15 @@ def n_clusters(
     A = as_similarity(A, weights, zero_weight)
     summary = A.summary()
     given = None if candidates is None else check_candidates(candidates, A.n)
-    options = Options(loss, l1_ratio, normalize, upper)
-    options.settings(A, 1, summary)  # raises ValueError where options are unknown
+    options = FitOptions(
+        loss=loss,
+        l1_ratio=l1_ratio,
+        normalize=normalize,
+        upper=upper,
+        random_state=0,
+        sparse_membership=False,
+        **SHORT_FIT,
+    )
     is_graph = A.n_features is None and not summary.has_negative
     is_graph = is_graph and (summary.density <= 0.5 or summary.is_binary)
     if resolution is not None:
@@ -350,46 +356,25 @@ def nearest(candidates: list[int], k: int) -> int:
     return min(candidates, key=lambda c: abs(np.log(c / k)))
 
 
-class Options(NamedTuple):
-    """Options of all fits."""
-
-    loss: LossName
-    l1_ratio: float
-    normalize: Any
-    upper: Any
-
-    def settings(self, A: Similarity, r: int, summary: SimilaritySummary) -> Settings:
-        """Return the values chosen for "auto" with r clusters."""
-        loss = loss_class(self.loss, l1_ratio=self.l1_ratio)
-        normalize, upper = self.normalize, self.upper
-        return decide(A, r, loss=loss, normalize=normalize, upper=upper, init="auto", seen=summary)
-
-
 class ShortFits:
     """Short fits of one problem with at most ``most`` clusters."""
 
-    def __init__(self, A: Similarity, options: Options, summary: SimilaritySummary, most: int):
+    def __init__(self, A: Similarity, options: FitOptions, summary: SimilaritySummary, most: int):
         self.options, self.summary, self.unscaled = options, summary, A
-        settings = options.settings(A, 1, summary)
-        how = normalization(A, settings, summary)
-        self.A = A if how is None else A.scale(how.roots)
+        settings = decide(A, 1, options, summary)
+        scaling = normalization(A, settings, summary)
+        self.A = A if scaling is None else A.scale(scaling.roots)
         self.eigenvectors = None
-        if settings.init == "spectral":
+        if settings.init != "greedy":
             self.eigenvectors = leading_eigenvectors(self.A, min(most, A.n))
 
     def fit(self, r: int) -> Factorization:
         """Fit r clusters until the result is good enough to compare."""
-        settings, V = self.options.settings(self.unscaled, r, self.summary), self.eigenvectors
-        init = settings.init if V is None or r > V.shape[1] else rotate_to_axes(self.A, V[:, :r])
-        fit = Fit(
-            loss=self.options.loss,
-            l1_ratio=self.options.l1_ratio,
-            init=init,
-            random_state=0,
-            upper=settings.upper,
-            **SHORT_FIT,
-        )
-        found = fit(self.A, r)
+        settings = decide(self.unscaled, r, self.options, self.summary)
+        init, V = settings.init, self.eigenvectors
+        if V is not None and r <= V.shape[1]:
+            init = rotate_to_axes(self.A, V[:, :r])
+        found = fit(self.A, r, replace(self.options, init=init, upper=settings.upper))
         if found.status == "interrupted":
             raise KeyboardInterrupt
         return found
@@ -401,7 +386,7 @@ class StabilitySearch:
     def __init__(
         self,
         A: Similarity,
-        options: Options,
+        options: FitOptions,
         summary: SimilaritySummary,
         n_jobs: int | None,
         progress: Progress,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +10,14 @@ import numpy as np
 from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.row_blocks import RowBlocks, facts_of, from_array
 from odsymnmf.distributed.worker import Layout, Statistics, pack, unpack
-from odsymnmf.result import Factorization
 from odsymnmf.similarity import Dense, Similarity, Sparse, base
 from odsymnmf.similarity.weights import EQUAL, PairWeights
-from odsymnmf.solvers.losses import loss_class
 from odsymnmf.solvers.objective import listed_errors
 from odsymnmf.solvers.rounds import Rounds, SweepResult, row_tiles, tiles
 from odsymnmf.utils import Array, whole_number
 
 if TYPE_CHECKING:
-    from odsymnmf.fit import Fit
+    from odsymnmf.fit import FitOptions
 
 INITS = ("random", "spectral")
 LOCAL = "fit it on one machine, with factorize(A.compute(), ...)"
@@ -243,11 +241,14 @@ class RemoteRounds(Rounds):
         return result
 
 
-def check_options(options: "Fit", r: Any, weights: Any, zero_weight: Any, name: str = "r") -> int:
-    """Return the number of clusters; refuse options that are not available on a cluster."""
+def check_options(
+    options: "FitOptions", r: Any, weights: Any, zero_weight: Any, name: str = "r"
+) -> "FitOptions":
+    """Return the options for a cluster; refuse those that are not available there."""
     loss, init = options.loss, options.init
-    loss_class(loss, options.diagonal, options.l1_ratio)  # refuses unknown ones
-    named_init = isinstance(init, str) and init not in ("auto", *INITS)
+    if isinstance(init, str) and init == "auto":
+        init = "spectral"
+    named_init = isinstance(init, str) and init not in INITS
     weighted = weights is not None or zero_weight != 1.0
     inits = ", ".join(map(repr, INITS))
     for is_given, option, remedy in (
@@ -261,21 +262,5 @@ def check_options(options: "Fit", r: Any, weights: Any, zero_weight: Any, name: 
     ):
         if is_given:
             raise ValueError(f"{option} is not available on a cluster; {remedy}, or {LOCAL}.")
-    return whole_number(name, r, 1)
-
-
-def fit_array(
-    client: Any, X: Any, r: Any, options: "Fit", weights: Any, zero_weight: Any
-) -> Factorization:
-    """Fit a Dask array, or row blocks, on the workers of a client."""
-    r = check_options(options, r, weights, zero_weight)
-    with RemoteSimilarity(client, X, r, options.loss) as A:
-        return fit(A, r, options)
-
-
-def fit(A: RemoteSimilarity, r: int, options: "Fit") -> Factorization:
-    """Find H, as `odsymnmf.factorize` does with ``n_jobs``."""
-    is_auto = isinstance(options.init, str) and options.init == "auto"
-    init = "spectral" if is_auto else options.init
-    options = replace(options, init=init, restarts=0, n_jobs=1)
-    return options.dense(A, r, partial(RemoteRounds, A.group))
+    whole_number(name, r, 1)
+    return replace(options, init=init, restarts=0, n_jobs=1, sparse_membership=False)

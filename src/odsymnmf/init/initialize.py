@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from odsymnmf.init.arrays import as_sets, from_array, from_sets, random, zero
 from odsymnmf.init.greedy import greedy
 from odsymnmf.init.spectral import spectral
-from odsymnmf.similarity import Similarity
-from odsymnmf.utils import Array, RandomSource, as_csr
+from odsymnmf.utils import Array, RandomSource
 
 INITIALIZATIONS: dict[str, Callable[[Any, int, RandomSource], Array]] = {
     "greedy": greedy,
@@ -34,13 +32,3 @@ def initialize(solver: Any, r: int, init: Any, rng: RandomSource) -> Array:
         H = from_array(solver.A, r, init) if sets is None else from_sets(solver.A, r, sets)
     np.minimum(H, np.asarray(solver.upper, dtype=H.dtype), out=H)
     return np.ascontiguousarray(H)
-
-
-def named_or_array(init: Any, A: Similarity, r: int) -> Any:
-    """Return a name, or an array (n x r)."""
-    if isinstance(init, str):
-        return init
-    sets = as_sets(init, A.n, r)
-    if sets is not None:
-        return from_sets(A, r, sets)
-    return as_csr(init, "init").toarray() if sparse.issparse(init) else init
