@@ -2,11 +2,11 @@
 
 Every method runs in a process of its own, on one core. Compilation and the construction of igraph's
 graph are not measured. Memory is the peak above that of the process with the graph loaded, in units
-of the CSR arrays of the graph.
+of the CSR arrays of the graph. A second table compares H with the converged fit from the same
+partition.
 """
 
 import json
-import random
 import resource
 import time
 import warnings
@@ -18,63 +18,30 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 import odsymnmf as od
 from benchmarks import graphs
-from benchmarks.methods import igraph_of
+from benchmarks.methods import leiden_runs, leiden_search
 from benchmarks.timing import in_new_process, table
 
 Fit = Callable[[], Any]
 
 
-def ours(A: Any, r: int) -> Fit:
-    return lambda: od.ODSymNMF(r).fit(A).labels_
-
-
 def leiden(A: Any, r: int) -> Fit:
-    """Maximize modularity at resolution 1; the number of clusters is not given."""
     run = leiden_runs(A)
     return lambda: run(1.0)
 
 
-def leiden_with_r(A: Any, r: int, steps: int = 12) -> Fit:
-    """Bisect the resolution until r clusters of a tenth of the mean size or more are found."""
+def leiden_with_r(A: Any, r: int) -> Fit:
     run = leiden_runs(A)
-
-    def search() -> Any:
-        low, high, best = 1 / 64, 4096.0, (np.inf, None)
-        resolution = 1.0
-        for _ in range(steps):
-            labels = run(resolution)
-            count = int(np.count_nonzero(10 * r * np.bincount(labels) >= A.shape[0]))
-            best = min(best, (abs(count - r), labels), key=lambda b: b[0])
-            if count == r:
-                break
-            low, high = (resolution, high) if count < r else (low, resolution)
-            resolution = float(np.sqrt(low * high))
-        return best[1]
-
-    return search
+    return lambda: leiden_search(run, A.shape[0], r)
 
 
-def leiden_runs(A: Any) -> Callable[[float], Any]:
-    """Return a function of the resolution: labels of two iterations of igraph's Leiden."""
-    graph, weights = igraph_of(A)
-    even = None if len(set(weights)) == 1 else weights
-
-    def run(resolution: float) -> Any:
-        random.seed(0)  # igraph draws from it
-        found = graph.community_leiden(
-            "modularity", weights=even, resolution=resolution, n_iterations=2
-        )
-        return np.array(found.membership)
-
-    return run
-
-
-# A new method is a line here: from the graph and the number of known groups to a fit.
+# From the graph and the number of known groups to a fit.
 METHODS: dict[str, Callable[[Any, int], Fit]] = {
-    "odsymnmf": ours,
+    "odsymnmf": lambda A, r: lambda: od.ODSymNMF(r).fit(A).labels_,
+    "odsymnmf, auto": lambda A, r: lambda: od.ODSymNMF("auto").fit(A).labels_,
     "Leiden": leiden,
     "Leiden for r": leiden_with_r,
 }
@@ -135,13 +102,47 @@ def rows(only: str) -> Iterator[list[str]]:
             sparse.save_npz(f"{path}.npz", A, compressed=False)
             np.save(f"{path}.npy", truth)
             del A
-            found = {m: json.loads(in_new_process(CODE, path, m, **ONE_CORE)) for m in METHODS}
-        reference = found["Leiden"][0]
-        for method, (seconds, nmi, count, memory) in found.items():
+            results = {m: json.loads(in_new_process(CODE, path, m, **ONE_CORE)) for m in METHODS}
+        reference = results["Leiden"][0]
+        for method, (seconds, nmi, count, memory) in results.items():
             ratio = f"{seconds / max(reference, 1e-3):.2f}"
             yield [name, method, f"{seconds:.2f}", ratio, f"{nmi:.3f}", str(count), f"{memory:.1f}"]
 
 
+# Name, graph, and options of the fit.
+EXPLAINED: list[tuple[str, Callable[[], tuple[Any, Any]], dict[str, Any]]] = [
+    ("planted, 9,000 nodes, 90 groups", partial(planted, 9000, 90), {}),
+    ("the same, sparse H", partial(planted, 9000, 90), {"sparse_membership": True}),
+    ("10 neighbors, 9,000 points, 20 groups", partial(neighbors, 9000, 20, 10, 0.5, 10), {}),
+    (
+        "12 neighbors, 20,000 points, 80 groups, sparse H",
+        partial(neighbors, 20_000, 80, 3, 0.1, 12),
+        {"sparse_membership": True},
+    ),
+    ("LFR, 3,000 nodes, mixing 0.5", partial(graphs.lfr, 3000, 0.5, 20, (20, 150), seed=0), {}),
+    ("3 neighbors, 9,000 points: many components", partial(neighbors, 9000, 20, 3, 0.5, 3), {}),
+]
+
+
+def explained() -> Iterator[list[str]]:
+    """Compare 1 - f(H) / f(0) with that of the converged dense fit from the same partition."""
+    for name, make, options in EXPLAINED:
+        A, truth = make()
+        r = len(np.unique(truth))
+        model = od.ODSymNMF(r, init="multilevel", **options).fit(A)
+        end = od.ODSymNMF(
+            r, init="multilevel", sparse_membership=False, tol=1e-7, max_iter=1000
+        ).fit(A)
+        total = end.similarity_.sum_of_squares
+        share, most = (1 - m.objective_ / total for m in (model, end))
+        components = connected_components(A)[0]
+        yield [name, f"{components}", f"{model.n_iter_}", f"{end.n_iter_}", f"{share / most:.4f}"]
+
+
 def main(data: Path | None, only: str = "") -> None:
+    warnings.simplefilter("ignore")
     header = ["graph", "method", "CPU seconds", "/ Leiden", "NMI", "clusters", "memory / A"]
-    table("Compared with Leiden, number of clusters given", header, rows(only))
+    table("Compared with Leiden, number of clusters given or not", header, rows(only))
+    if not only:
+        header = ["graph", "components", "sweeps", "sweeps, converged", "explained / converged"]
+        table("Similarity that H explains", header, explained())

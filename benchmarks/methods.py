@@ -21,36 +21,43 @@ def igraph_of(A: Any) -> tuple[Any, list[float]]:
     return igraph.Graph(A.shape[0], np.column_stack([half.row, half.col])), half.data.tolist()
 
 
-def leiden_partition(A: Any, resolution: float) -> Any:
-    import leidenalg
-
+def leiden_runs(A: Any) -> Callable[[float], Any]:
+    """Return a function of the resolution: labels of two iterations of igraph's Leiden."""
     graph, weights = igraph_of(A)
-    kind = leidenalg.RBConfigurationVertexPartition
-    return leidenalg.find_partition(
-        graph, kind, weights=weights, resolution_parameter=resolution, seed=0
-    )
+    even = None if len(set(weights)) == 1 else weights
+
+    def run(resolution: float) -> Any:
+        random.seed(0)  # igraph draws from it
+        clusters = graph.community_leiden(
+            "modularity", weights=even, resolution=resolution, n_iterations=2
+        )
+        return np.array(clusters.membership)
+
+    return run
+
+
+def leiden_search(run: Callable[[float], Any], n: int, r: int, steps: int = 12) -> Any:
+    """Bisect the resolution until r clusters of a tenth of the mean size or more are found."""
+    low, high, resolution = 1 / 64, 4096.0, 1.0
+    best: tuple[float, Any] = (np.inf, None)
+    for _ in range(steps):
+        labels = run(resolution)
+        count = int(np.count_nonzero(10 * r * np.bincount(labels) >= n))
+        best = min(best, (abs(count - r), labels), key=lambda b: b[0])
+        if count == r:
+            break
+        low, high = (resolution, high) if count < r else (low, resolution)
+        resolution = float(np.sqrt(low * high))
+    return best[1]
 
 
 def leiden(A: Any, r: int) -> Any:
     """Maximize modularity; the number of clusters is not given."""
-    return leiden_partition(A, 1.0).membership
+    return leiden_runs(A)(1.0)
 
 
-def leiden_with_r(A: Any, r: int, steps: int = 12) -> Any:
-    """Find the resolution that gives r clusters, or nearly r, by bisection.
-
-    Clusters of less than a tenth of the mean size (components of the graph) do not count.
-    """
-    low, high, best = 1 / 64, 64.0, (np.inf, None)
-    for _ in range(steps):
-        resolution = np.sqrt(low * high)
-        found = leiden_partition(A, resolution)
-        count = sum(10 * r * size >= A.shape[0] for size in found.sizes())
-        best = min(best, (abs(count - r), found.membership), key=lambda b: b[0])
-        if count == r:
-            break
-        low, high = (resolution, high) if count < r else (low, resolution)
-    return best[1]
+def leiden_with_r(A: Any, r: int) -> Any:
+    return leiden_search(leiden_runs(A), A.shape[0], r)
 
 
 def infomap(A: Any, r: int) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 Clock = Callable[[], float]
 PACKAGES = ("odsymnmf", "numpy", "scipy", "scikit-learn", "numba", "pandas", "dask", "igraph",
-            "leidenalg", "cdlib")  # fmt: skip
+            "cdlib")  # fmt: skip
 
 
 def print_environment() -> None:

@@ -446,8 +446,7 @@ class ODSymNMF(
     def _fitted(self, raw: Similarity, problem: Problem, H: Any) -> dict[str, Any]:
         """Return the fitted attributes that follow from H."""
         order = canonical_order(H)
-        H = H[:, order]
-        H = H.sorted_indices() if sparse.issparse(H) else np.ascontiguousarray(H)
+        H = H[:, order].sorted_indices() if sparse.issparse(H) else np.take(H, order, axis=1)
         rule, graph, groups = problem.settings.refine, problem.graph, problem.groups
         if rule is None:
             clusters = labels(H)

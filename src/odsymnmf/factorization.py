@@ -116,7 +116,7 @@ def factorize(
         then penalized, because H would fill with small entries: one is kept if it lowers the
         objective by more than 0.05 of what the item's best cluster alone would; with
         ``init="multilevel"`` there is no penalty, and a cluster joins a row if it alone would gain
-        0.001 of that. A sweep adds at most 64 clusters to a row. "auto" is False,
+        0.003 of that. A sweep adds at most 64 clusters to a row. "auto" is False,
         unless r is above 500 (64 with "multilevel") and n r above 2^24, H does not fit into
         memory, or r or init require sparse memberships.
     n_jobs : int, optional

@@ -86,7 +86,7 @@ def test_quality_scores(graph):
 
 
 def test_other_methods_find_clear_groups(graph):
-    pytest.importorskip("leidenalg")
+    pytest.importorskip("igraph")
     for name in ("Leiden", "Leiden with r", "Infomap"):
         assert quality.score(*graph, methods.METHODS[name]).nmi == pytest.approx(1)
     assert len(methods.leiden_sets(graph[0], 4)) == 4

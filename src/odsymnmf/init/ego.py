@@ -124,8 +124,11 @@ def reordered(A: Links, order: Array) -> Links:
     n = len(order)
     inverse = np.empty(n, dtype=np.int32)
     inverse[order] = np.arange(n, dtype=np.int32)
-    M = sparse.csr_array((A.data, A.indices, A.indptr), shape=(n, n))[order]
-    M = sparse.csr_array((M.data, inverse[M.indices], M.indptr), shape=(n, n)).sorted_indices()
+    index = np.int32 if len(A.data) < 2**31 else np.int64  # SciPy widens indices to those of indptr
+    indptr = A.indptr.astype(index, copy=False)
+    M = sparse.csr_array((A.data, A.indices, indptr), shape=(n, n))[order]
+    M = sparse.csr_array((M.data, inverse[M.indices], M.indptr), shape=(n, n))
+    M.sort_indices()
     return Links(M.indptr.astype(np.int64), M.indices.astype(np.int32, copy=False), M.data)
 
 

@@ -83,7 +83,8 @@ class Graph:
         for _, _, groups in levels:
             node = groups[node]
         labels, resolution = search_resolution(coarse, volume, np.bincount(node), r, rng)
-        for G, volume, groups in reversed(levels):
+        while levels:
+            G, volume, groups = levels.pop()
             labels = move(G, volume, resolution, rng, renumber(labels[groups]))
         return Partition(merge(self.links, self.degrees, labels, r, resolution), resolution)
 
@@ -227,7 +228,9 @@ def aggregate(G: Links, volume: Array, labels: Array, count: int = 0) -> tuple[L
     indptr = np.empty(len(total) + 1, dtype=np.int64)
     indices, data = np.empty(len(G.indices), dtype=np.int32), np.empty(len(G.indices))
     end = local_moving.aggregate(G, labels, indptr, indices, data)
-    return Links(indptr, indices[:end].copy(), data[:end].copy()), total
+    for array in (indices, data):  # in place: a copy would double the memory of a level
+        array.resize(end, refcheck=False)
+    return Links(indptr, indices, data), total
 
 
 def renumber(labels: Array) -> Array:

@@ -14,8 +14,10 @@ from odsymnmf.kernels.sparse_h import EMPTY, SHORT, Links, Log, Pairs
 from odsymnmf.membership_view import as_view
 from odsymnmf.utils import Array, as_csr
 
+# Room of a log per nonzero of H: unused pages take no memory, but a longer log is a copy.
+ROOM = 8
 # Up to this many columns, D is stored in full, 16 bytes a pair.
-FULL_SIDE = 512
+FULL_SIDE = 1024
 
 
 def links(A: Any) -> Links:
@@ -201,7 +203,7 @@ class SparseH:
         return gone
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
-        rows = empty_log(H.shape[0], r, 2 * H.nnz + 1024, self.dtype)
+        rows = empty_log(H.shape[0], r, ROOM * H.nnz + 1024, self.dtype)
         indptr = H.indptr.astype(np.int64, copy=False)
         indices = H.indices.astype(np.int32, copy=False)
         kernels.fill_log(indptr, indices, H.data, rows)

@@ -40,7 +40,7 @@ from odsymnmf.utils import Array
 BLOCK = 2**14
 # The penalty of a membership, as a fraction of what the best column alone would gain, and the
 # fraction that a new column must gain alone where memberships are not penalized.
-SHARE, MIN_GAIN = 0.05, 0.001
+SHARE, MIN_GAIN = 0.05, 0.003
 # Maximum number of candidate columns of a row besides its own.
 CAP = 64
 # Sweeps after which D is recomputed, and once early, because the first two sweeps change most of H.
