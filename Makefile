@@ -35,8 +35,13 @@ test-cold:  ## make test with an empty Numba cache, and a limit on the compiled 
 test-oldest: $(OLDEST)/.ready browser  ## pytest with the oldest supported dependencies, in .venv-oldest
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m pytest -n 2
 
-test-slow: $(READY)  ## kernels compiled with index checks
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow tests
+KERNEL_TESTS := $(addprefix tests/,test_kernels.py test_sweeps.py test_losses.py test_restarts.py \
+	test_init.py test_multilevel.py solvers)
+
+test-slow: $(READY)  ## kernels with index checks, and without compilation
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/boundscheck \
+		$(BIN)/python -m pytest -n 2 --dist loadfile $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/test_sweeps.py -k brute_force
 
 test-integrations: $(READY_INTEGRATIONS)  ## igraph, scanpy, cdlib, Dask and the recipes of the site
 	$(BIN)/python -m pytest tests/integrations tests/distributed src/odsymnmf/distributed

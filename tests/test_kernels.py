@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from odsymnmf.kernels.compile import part
+from odsymnmf.kernels.compile import part, prefetch
 
 
 def python(code, cache):
@@ -58,3 +58,15 @@ def test_parts_are_inlined_in_each_other():
         return total
 
     assert caller(np.array([1.0, 4.0, 9.0, 16.0])) == 3.0 * (3.0 + 10.0)
+
+
+def test_prefetch_is_compiled_and_changes_nothing():
+    @numba.njit
+    def caller(rows, i):
+        prefetch(rows, i)
+
+    rows = np.arange(12.0).reshape(3, 4)
+    caller(rows, np.uint32(2))
+    assert np.array_equal(rows, np.arange(12.0).reshape(3, 4))
+    (code,) = caller.inspect_llvm().values()
+    assert code.count("call void @llvm.prefetch") >= 2  # both ends of a row

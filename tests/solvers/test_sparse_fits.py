@@ -4,10 +4,10 @@ import tracemalloc
 import warnings
 from unittest import mock
 
-import many_oracle as oracle
 import numpy as np
 import pytest
-from engine_problems import quiet
+import sparse_problems as oracle
+from problems import quiet
 from scipy import sparse
 
 import odsymnmf as od

@@ -1,13 +1,8 @@
 """Starts for many clusters, mergers, the way from a graph to sets, and the log of memberships."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import many_oracle as oracle
 import numpy as np
 import pytest
+import sparse_problems as oracle
 from scipy import sparse
 
 from odsymnmf import factorize
@@ -189,56 +184,3 @@ def test_graphs_at_the_edge_of_what_makes_sense(graph, loss):
     H = clusters(sparse.csr_array(A), loss=loss)
     assert H.shape[0] == len(A)
     assert np.isfinite(H.data).all()
-
-
-MODES = """
-import itertools, sys
-sys.path.insert(0, sys.argv[1])
-import many_oracle as oracle
-import numpy as np
-from scipy import sparse
-from odsymnmf import factorize
-from odsymnmf.solvers.new_items import solve_new_rows
-from odsymnmf.solvers.objective import Scales, deletion_loss
-from odsymnmf.solvers.rounds import Rounds
-from odsymnmf.solvers.sparse_h import SparseH, links
-from odsymnmf.solvers.sparse_losses import SparseL1, SparseL2
-from odsymnmf.similarity import as_similarity
-
-for seed in range(6):
-    A, H, background, own, weights, upper = oracle.problem(seed, most=10)
-    stored, E = oracle.arrays(A, background, own)
-    for (kind, p), threads in itertools.product(((SparseL1, 1), (SparseL2, 2)), (None, 2)):
-        fit = kind(stored, SparseH(H), E, upper=upper, cap=3)
-        sweep = fit.sweep if threads is None else Rounds(fit, threads)
-        for _ in range(3):
-            sweep()
-        f = oracle.objective(A, fit.H.csr().toarray(), weights, p)
-        assert abs(fit.objective() - f) < 1e-9
-    S = sparse.csr_array(A)
-    deletion_loss(as_similarity(S, zero_weight=0.5), sparse.csr_array(H), Scales(0.5, 0.5))
-    for scales in (Scales(1.0, 0.0), Scales(0.0, 1.0)):
-        solve_new_rows(S[:2], sparse.csr_array(H), scales, 0.9, 0.5)
-hub = np.array([[1e4, 1.0], [1e-4, 0.5], [1e-4, 0.0], [0.0, 0.7]])  # sums that cancel
-for kind in (SparseL1, SparseL2):
-    fit = kind(links(sparse.csr_array(np.ones((4, 4)))), SparseH(hub))
-    fit.sweep()
-    fit.sweep()
-A = sparse.csr_array(np.kron(np.eye(3), np.ones((4, 4))))
-H = factorize(A, "auto", sparse_membership=True).H
-assert H.shape == (12, 3)
-"""
-
-
-@pytest.mark.parametrize(
-    "mode", ["NUMBA_DISABLE_JIT", pytest.param("NUMBA_BOUNDSCHECK", marks=pytest.mark.slow)]
-)
-def test_without_compilation_and_with_every_index_checked(tmp_path, mode):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", MODES, str(Path(__file__).parent)],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), mode: "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
