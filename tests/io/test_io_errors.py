@@ -64,6 +64,7 @@ BAD = [
     ("a.csv", b"a,b\nb,c,1\n", ", line 2: 3 fields where the lines above have 2; "),
     ("a.txt", b"# x\na b\n" + b"# y\nb c\n" * 30 + b"b c d\n", ", line 63: 3 fields where "),
     ("a.csv", b"a,b,1\n,c,2\n", ", line 2: no name where one is needed; "),
+    ("a.csv", b"u,v\n" + b"a,b\nc,d\n" * 20 + b"e\n", ", line 42: no name where one is needed; "),
     ("a.csv", b"x,source,target\n1,a,\n", ", line 2: no name where one is needed; "),
     ("a.csv", b"a,b,1\nb,c,-inf\n", ": the value of 'b' and 'c' is -inf; "),
     ("a.csv", b"a,b,1e308\na,b,1e308\n", ": the value of 'a' and 'b' is inf; "),
