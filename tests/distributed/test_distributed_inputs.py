@@ -20,7 +20,7 @@ from odsymnmf.distributed import from_edges
     ("options", "words"),
     [
         ({"init": "greedy"}, "init='greedy' is not available.*A.compute"),
-        ({"init": "nonsense"}, "use 'random', 'spectral'"),
+        ({"init": "nonsense"}, "use one of"),
         ({"restarts": 2}, "restarts=2 is not available"),
         ({"sparse_membership": True}, "sparse_membership=True is not available"),
         ({"weights": np.ones((90, 90))}, "leave weights and zero_weight out"),

@@ -57,8 +57,6 @@ class WorkerGroup:
 
     Attributes
     ----------
-    n_lost : int
-        How often the workers were created again.
     is_current : bool
         Whether the workers have H and the sums of the last complete sweep.
     """
@@ -67,7 +65,7 @@ class WorkerGroup:
         self, client: Any, rows: RowBlocks, blocks: list[Any], layout: Layout, work: Array
     ):
         self.client, self.rows, self.layout, self.work = client, rows, layout, work
-        self.n_lost, self.is_current = 0, False
+        self.is_current = False
         self._blocks: list[Any] | None = blocks
         self._workers: list[Any] = []
         self._addresses: list[str] = []
@@ -85,7 +83,8 @@ class WorkerGroup:
     def repeat(self, task: Callable[[], Any]) -> Any:
         """Return ``task()``; if a worker is lost, repeat it on the workers that are present."""
         for attempt in range(N_TRIES):
-            self.client.wait_for_workers(1, timeout=TIMEOUT)
+            if not self._workers:
+                self.client.wait_for_workers(1, timeout=TIMEOUT)
             try:
                 if not self._workers:
                     self._create()
@@ -95,18 +94,14 @@ class WorkerGroup:
                 self.close()
                 if attempt == N_TRIES - 1 or not is_lost:
                     raise
-                self.n_lost += 1
                 time.sleep(CHECK_EVERY)
 
     def run(self, method: str, *args: Any) -> list[Any]:
         """Call a method of all workers, once."""
-        calls: list[Any] = []
+        calls = [worker.run(method, *args) for worker in self._workers]
         try:
-            calls += (worker.run(method, *args) for worker in self._workers)
             return self._wait(calls)
         except KeyboardInterrupt:
-            if len(calls) < len(self._workers):
-                self.close()
             with suppress(Exception):  # the workers finish the call
                 self._wait(calls)
             raise
@@ -132,8 +127,12 @@ class WorkerGroup:
             futures.append(client.submit(FitWorker, *args, **options))
         self._workers = self._wait(futures)
         self._wait([worker.meet(self._workers) for worker in self._workers])
-        for call in [("load",), *self._setup]:
-            self.run(*call)
+        try:
+            for call in [("load",), *self._setup]:
+                self.run(*call)
+        except KeyboardInterrupt:
+            self.close()
+            raise
 
     def _wait(self, futures: list[Any]) -> list[Any]:
         """Return the results of calls, or of Dask futures; WorkerLostError if a worker is lost."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,9 +151,10 @@ class RemoteSimilarity:
         """Return w A V without the diagonal."""
         return np.concatenate(self.group.call("product", V))
 
-    def products(self, H: Array) -> "RemoteProducts":
-        """Return what the workers keep up to date, to be loaded from them."""
-        return RemoteProducts(self.n_features, H.shape[1])
+    def products(self, H: Array) -> Any:
+        """Return a copy of X^T H of documents, which the workers keep up to date."""
+        arrays = {"Z": np.empty((self.n_features, H.shape[1]))} if self.n_features else {}
+        return SimpleNamespace(state=lambda: arrays)
 
     def _of_items(self, H: Array, function: Callable[..., Any], *args: Any) -> Array:
         """Return what a function of A, items and H returns for all items."""
@@ -168,9 +170,6 @@ class RemoteSimilarity:
     def _listed(self, H: Array, function: Callable[..., Any], *args: Any) -> float:
         """Return a sum over the unknown pairs, which the workers list."""
         return float(np.sum(self._of_items(H, function, *args))) if self.n_unknown else 0.0
-
-    def stored_errors(self, items: Array, H: Array) -> Array:
-        return self._of_items(H, Similarity.stored_errors)
 
     def stored_squares(self, items: Array, H: Array) -> Array:
         return self._of_items(H, Sparse.stored_squares)
@@ -199,16 +198,6 @@ class RemoteSimilarity:
 
 def _unknown_squares(A: Similarity, items: Array, H: Array) -> Array:
     return base.listed_squares(A.weights.excess, items, H)
-
-
-class RemoteProducts:
-    """X^T H of documents, in the client a copy of what the workers keep up to date."""
-
-    def __init__(self, n_features: int | None, r: int):
-        self._state = {"Z": np.empty((n_features, r))} if n_features else {}
-
-    def state(self) -> dict[str, Array]:
-        return self._state
 
 
 class RemoteRounds(Rounds):
@@ -250,11 +239,10 @@ def check_options(
         init = "spectral"
     named_init = isinstance(init, str) and init not in INITS
     weighted = weights is not None or zero_weight != 1.0
-    inits = ", ".join(map(repr, INITS))
     for is_given, option, remedy in (
         (loss not in ("l2", "l1"), f"loss={loss!r}", 'use "l2" or "l1"'),
         (options.diagonal != "ignore", "fitting the diagonal", "use ODSymNMF"),
-        (named_init, f"init={init!r}", f"use {inits}, an array (n x r), labels or sets"),
+        (named_init, f"init={init!r}", f"use one of {INITS}, an array (n x r), labels or sets"),
         (options.sparse_membership is True, "sparse_membership=True", "leave it out"),
         (weighted, "weighting pairs", "leave weights and zero_weight out (NaN: unknown pair)"),
         (bool(options.restarts), f"restarts={options.restarts}", "leave it out"),

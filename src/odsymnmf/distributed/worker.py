@@ -58,14 +58,7 @@ class FitWorker:
     A thread of its own: in those of Dask, two fits on the same workers could wait for each other.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        rank: int,
-        n_threads: int,
-        rows: list[validation.CleanRows],
-        starts: list[int],
-    ):
+    def __init__(self, layout: Layout, rank: int, n_threads: int, rows: Any, starts: list[int]):
         self.layout, self.rank, self.size = layout, rank, len(layout.ranges)
         self.own, self.n_threads = layout.ranges[rank], n_threads
         self.items = np.arange(self.own.start, self.own.stop)
@@ -111,16 +104,21 @@ class FitWorker:
         with self._arrived:
             received = self._received[self._count]
             received[self.rank] = parcels[self.rank]
-            while not self._arrived.wait_for(
-                lambda: self._is_closed or len(received) == self.size, CHECK_EVERY
-            ):
-                for message in sent:
-                    if message.done():
-                        message.result()  # raises if it failed
-            del self._received[self._count]
+        while not self._is_complete(received):
+            for message in sent:  # without the lock, for which messages wait
+                if message.done():
+                    message.result()  # raises if it failed
         if self._is_closed:
             raise WorkerLostError
+        del self._received[self._count]
         return [received[k] for k in range(self.size)]
+
+    def _is_complete(self, received: dict[int, Any]) -> bool:
+        """Wait for an exchange; return False after `CHECK_EVERY` seconds."""
+        with self._arrived:
+            return self._arrived.wait_for(
+                lambda: self._is_closed or len(received) == self.size, CHECK_EVERY
+            )
 
     def all_gather(self, parcel: Any) -> list[Any]:
         """Send every worker the same parcel; return those of all, by rank."""
