@@ -93,6 +93,16 @@ def sweeps() -> Iterator[tuple[str, str, str]]:
     yield f"{name}: sweep / sweep of n_jobs=2", "<= 1.7", f"{median(ratios):.2f} ({spread})"
 
 
+def worker_pids(client: Any, workers: int) -> list[int]:
+    """Return the process of every worker, when all that were killed have been replaced."""
+    while True:
+        client.wait_for_workers(workers, timeout=60)
+        pids = client.run(os.getpid, on_error="ignore").values()
+        if len(pids) == workers:
+            return sorted(pids)
+        time.sleep(0.5)
+
+
 def kills(workers: int = 2) -> Iterator[tuple[str, str, str]]:
     """Kill a worker at a random moment of a fit, several times."""
     A, _ = problems.shuffled(*problems.planted(20_000, 400_000, 20))
@@ -104,8 +114,7 @@ def kills(workers: int = 2) -> Iterator[tuple[str, str, str]]:
         od.factorize(D, 20, **options)
         seconds = time.perf_counter() - start
         for _ in range(N_KILLS):
-            client.wait_for_workers(workers, timeout=60)
-            pids = sorted(client.run(os.getpid).values())
+            pids = worker_pids(client, workers)
             kill = os.kill, (pids[int(rng.integers(len(pids)))], signal.SIGKILL)
             timer = threading.Timer(rng.uniform(0, seconds), *kill)
             timer.start()
