@@ -96,7 +96,7 @@ def sweeps() -> Iterator[tuple[str, str, str]]:
 def worker_pids(client: Any, workers: int) -> list[int]:
     """Return the process of every worker, when all that were killed have been replaced."""
     while True:
-        client.wait_for_workers(workers, timeout=60)
+        client.wait_for_workers(workers, timeout=300)
         pids = client.run(os.getpid, on_error="ignore").values()
         if len(pids) == workers:
             return sorted(pids)
