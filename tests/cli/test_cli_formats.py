@@ -72,9 +72,13 @@ def test_what_was_assumed_of_header_and_columns_is_stated_everywhere(tmp_path):
     path.write_text("u,v,likes,year\n" + "".join(f"{i},{j},{w},7\n" for i, j, w in pairs()))
     np.save(tmp_path / "full.npy", graph())
     expected, _ = found(tmp_path / "full.npy", tmp_path / "expected")
+    memberships = []
     for k, options in enumerate((["--weight-column", "likes"], ["--columns", "u,v,likes"])):
         labels, result = found(path, f"{folder}{k}", "--format", "edges", *options)
         assert labels == expected
+        assert "columns ignored: 'year' " in result.stderr
+        memberships.append(rows(Path(f"{folder}{k}", "membership.csv")))
+    assert memberships[0] == memberships[1]
     record = json.loads(Path(f"{folder}1", "run.json").read_text())["input"]
     header, ignored = record["messages"][:2]
     assert header == "the first row is taken as a header: 'u', 'v', 'likes', 'year'"

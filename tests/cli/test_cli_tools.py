@@ -147,13 +147,28 @@ def test_the_page_on_the_command_line_names_what_there_is():
         assert f"`{name}`" in text
 
 
-def test_plot_draws_the_graph_of_a_run(edges, tmp_path):
+def test_plot_draws_the_graph_of_a_run(edges, tmp_path, monkeypatch):
     folder = tmp_path / "run"
     run("cluster", edges, "-r", 3, "-o", folder)
     picture = tmp_path / "graph.svg"
     result = run("plot", folder, "--graph", edges, "-o", picture)
     assert result.exit_code == 0, result.stderr
     assert "<svg" in picture.read_text()
+    header, *lines = edges.read_text().splitlines()
+    edges.write_text("\n".join([header, *reversed(lines)]))
+    views = []
+    original = odsymnmf.plots.plot_graph
+    monkeypatch.setattr(
+        odsymnmf.plots,
+        "plot_graph",
+        lambda G, view: (views.append((G, view)), original(G, view))[1],
+    )
+    run("plot", folder, "--graph", edges, "-o", picture, "--force")
+    G, view = views[0]
+    model = odsymnmf.load(folder / "model.npz")
+    labels = dict(zip(model.item_names_, model.labels_, strict=True))
+    assert G.names != model.item_names_
+    assert view.labels.tolist() == [labels[name] for name in G.names]
     other = tmp_path / "other.csv"
     other.write_text("a,b\nb,c\n")
     refused(run("plot", folder, "--graph", other, "-o", tmp_path / "x.svg"), 1, "different items")

@@ -64,6 +64,16 @@ def test_other_neighbours(cells):
     )
 
 
+def test_resolution_decides_the_number_of_clusters(cells):
+    sizes = []
+    for resolution in (0.05, 2.0):
+        adata = od.scanpy.cluster(cells, resolution=resolution, copy=True)
+        model = ODSymNMF("auto", resolution=resolution, random_state=0).fit(cells)
+        assert adata.obs["odsymnmf"].astype(int).tolist() == model.labels_.tolist()
+        sizes.append(adata.uns["odsymnmf"]["n_clusters"])
+    assert sizes[0] < sizes[1]
+
+
 def test_a_cell_without_cluster_is_missing(cells):
     adata = cells.copy()
     A = adata.obsp["connectivities"].tolil()

@@ -17,7 +17,15 @@ QUIET = (
 @pytest.fixture(scope="session")
 def make():
     def make(
-        A, H, names=None, history=(9.0, 4.0, 1.0), restarts=(), choice=None, settings=(), **options
+        A,
+        H,
+        names=None,
+        history=(9.0, 4.0, 1.0),
+        restarts=(),
+        choice=None,
+        settings=(),
+        labels=None,
+        **options,
     ):
         result = SimpleNamespace(
             H=H,
@@ -26,6 +34,7 @@ def make():
             restart_steps=np.array(restarts, dtype=int),
             n_clusters_search_=choice,
             settings_=dict(settings),
+            **({} if labels is None else {"labels_": labels}),
         )
         return page(result, A, **options)
 

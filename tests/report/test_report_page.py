@@ -188,6 +188,13 @@ def test_overlap(make, two_cliques):
     assert 'cosine 0.00, 1 shared member: <span class="name"><bdi>7</bdi>' in html
 
 
+def test_shared_members_are_items_of_other_clusters(make, two_cliques):
+    shared = re.compile(r'<td class="num set">(\d*)</td>')
+    assert shared.findall(make(*two_cliques)) == ["0", "1"]
+    # A refined label may differ from the memberships: item 5 is in the set of cluster 1 only.
+    assert shared.findall(make(*two_cliques, labels=[0, 0, 0, 1, 1, 0])) == ["0", "2"]
+
+
 def test_bars_include_the_unassigned(make):
     H = np.zeros((30, 1))
     H[:3] = 1
@@ -201,6 +208,12 @@ def test_readable_graphs_are_drawn(make, two_cliques):
     assert '<svg class="graph"' in html
     node = re.search(r"<title>bridge: cluster 0 \(55 %\), cluster 1 \(45 %\)</title>.*?</g>", html)
     assert node[0].count("<path") == 1
+    x, y, ax, ay, large, bx, by = np.array(
+        re.search(r'd="M(\S+) (\S+)L(\S+) (\S+)A\S+ \S+ 0 (\d) 1 (\S+) (\S+)z', node[0]).groups(),
+        dtype=float,
+    )
+    begin, end = (np.arctan2(a - x, y - b) / (2 * np.pi) % 1 for a, b in ((ax, ay), (bx, by)))
+    assert (large, (end - begin) % 1) == (0, pytest.approx(0.45, abs=0.02))
     assert html.count('class="node"') == 6
     dense = np.random.default_rng(0).random((60, 60))
     ring = sparse.csr_array(np.roll(np.eye(501), 1, axis=0))
