@@ -144,6 +144,11 @@ def test_graphs_without_groups_give_one_cluster(kind, seed):
     assert (found.n_clusters, found.evidence, found.row) == (1, "none", None)
 
 
+def test_stable_groups_of_a_small_graph_are_weak_evidence():
+    search = od.ODSymNMF("auto").fit(od.datasets.les_miserables()).n_clusters_search_
+    assert (search.n_clusters, search.evidence) == (6, "weak")
+
+
 @pytest.mark.parametrize("dimension", [2, 10])
 def test_uniform_points_are_weak_evidence(dimension):
     X = np.random.default_rng(0).random((1000, dimension))

@@ -7,7 +7,7 @@ a range of numbers of clusters, all of it and parts of it.
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from odsymnmf.fit import Factorization, FitOptions, LossName, fit
 from odsymnmf.init.multilevel import (
     MIN_FRACTION,
     Graph,
+    Partition,
     aggregate,
     as_matrix,
     coarsen,
@@ -61,6 +62,8 @@ MIN_ARI, MIN_MODULARITY, SLACK = 0.5, 0.5, 0.06
 # Groups that shorten the description by more than STRONG_GAIN nats per item should be found again
 # with an adjusted Rand index of REPRODUCED, in another run or at a neighboring resolution.
 STRONG_GAIN, REPRODUCED = 0.5, 0.9
+# Modularity is compared with that of N_RANDOM random graphs: so many standard deviations above.
+N_RANDOM, N_DEVIATIONS = 20, 4.0
 
 # Other input. The largest number of clusters tried by default.
 MAX_CLUSTERS = 40
@@ -106,7 +109,9 @@ def n_clusters(
     resolution is the mean adjusted Rand index of its partitions with each other and with those of
     the next lower and higher resolution. Of the most stable partitions (to within 0.06), the one
     with the shortest `description_length` is chosen. If no partition is both stable and better than
-    a single group, ``evidence`` is "none", and one cluster is recommended, with a warning.
+    a single group, ``evidence`` is "none", and one cluster is recommended, with a warning; for
+    graphs of at most 3,000 items it is "weak" if the modularity is four standard deviations above
+    that of random graphs with the same degrees.
 
     For other input, the choice is the largest number of clusters that are as stable as those of any
     other number (to within 0.02): stability is the mean `agreement` of the clusters with those of
@@ -204,10 +209,6 @@ class GraphSearch:
 
     def __init__(self, links: Any, seed: int, progress: Progress):
         self.seed, self.progress = seed, progress
-        links = sparse.csr_array(links)
-        if not links.data.all():
-            links = links.copy()
-            links.eliminate_zeros()
         self.n, component = links.shape[0], connected_components(links, directed=False)[1]
         sizes = np.bincount(component)
         self.items = np.flatnonzero((sizes >= MIN_COMPONENT * sizes.max())[component])
@@ -325,16 +326,36 @@ class GraphSearch:
         alone = sparse.csr_array([[self.graph.degrees.sum() / self.unit]])
         n = len(self.items)
         gain = (block_model_length(alone, np.array([n])) - length) / n
-        able = (table["n_clusters"] >= 2) & (gain > 0) & (ari >= MIN_ARI)
+        able = (table["n_clusters"] >= 2) & (ari >= MIN_ARI)
         able &= modularity >= MIN_MODULARITY * modularity.max()
-        if not able.any():
-            return None, "none"
-        row = best_row(table, able)
-        if gain[row] <= STRONG_GAIN or reproduced[row] >= REPRODUCED:
-            return row, "clear"
-        # Not finer than modularity itself.
+        shorter = able & (gain > 0)
+        if shorter.any():
+            row, able = best_row(table, shorter), shorter
+            if gain[row] <= STRONG_GAIN or reproduced[row] >= REPRODUCED:
+                return row, "clear"
+        # Not finer than modularity itself. Stable groups of a small graph may have too few links to
+        # shorten the description.
         able &= table["resolution"] <= 1.0 + 1e-9
-        return (best_row(table, able), "weak") if able.any() else (None, "none")
+        if able.any() and (shorter.any() or self.exceeds_random(modularity.max())):
+            return best_row(table, able), "weak"
+        return None, "none"
+
+    def exceeds_random(self, modularity: float) -> bool:
+        """Return whether modularity is far above that of random graphs with the same degrees."""
+        links = self.graph.links
+        n, rng = len(self.items), np.random.default_rng(self.seed)
+        if n > MAX_NODES:
+            return False
+        ends = np.repeat(np.arange(n), np.diff(links.indptr))
+        weights = links.data[ends < links.indices]
+        values = []
+        for _ in range(N_RANDOM):
+            i, j = rng.permutation(ends).reshape(2, -1)
+            half = sparse.coo_array((rng.permutation(weights), (i, j)), shape=(n, n))
+            random = Graph(sparse.csr_array(half + half.T))
+            labels = leiden(random.links, random.degrees, 1.0, rng)
+            values.append(random.modularity(Partition(labels, 1.0)) / random.degrees.sum())
+        return bool(modularity > np.mean(values) + N_DEVIATIONS * np.std(values))
 
     @staticmethod
     def choose_near(table: dict[str, Array], candidates: list[int]) -> int:
@@ -380,19 +401,15 @@ class ShortFits:
         return found
 
 
+@dataclass
 class StabilitySearch:
     """Fits to all items and to subsets of them."""
 
-    def __init__(
-        self,
-        A: Similarity,
-        options: FitOptions,
-        summary: SimilaritySummary,
-        n_jobs: int | None,
-        progress: Progress,
-    ):
-        self.A, self.options, self.summary = A, options, summary
-        self.n_jobs, self.progress = n_jobs, progress
+    A: Similarity
+    options: FitOptions
+    summary: SimilaritySummary
+    n_jobs: int | None
+    progress: Progress
 
     def run(self, candidates: list[int] | None, random_state: Any) -> NumberOfClusters:
         """Return the largest number of clusters that are stable."""
@@ -462,8 +479,6 @@ def all_in_use(found: Array, r: int) -> bool:
 
 def check_candidates(candidates: Iterable[Any], n: int) -> list[int]:
     """Return the user's candidates, checked and in ascending order."""
-    if isinstance(candidates, str):
-        raise ValueError(f"candidates must be numbers, as in range(2, 31); got {candidates!r}.")
     numbers = sorted({whole_number("candidates", r, 1) for r in candidates})
     if not numbers:
         raise ValueError("candidates is empty; give at least one number of clusters, or None.")

@@ -49,14 +49,11 @@ class Partition:
 
 
 def nonnegative(A: Similarity) -> sparse.csr_array:
-    """Return w_ij A_ij, and zero where that is negative."""
+    """Return the positive w_ij A_ij."""
     links, weights = A.to_csr(), A.weights
     if weights.excess is not None:
         links = sparse.csr_array(weights.default * links + weights.excess_values)
-    if links.data.min(initial=0.0) >= 0:
-        return links
-    positive = np.maximum(links.data, 0)
-    return sparse.csr_array((positive, links.indices, links.indptr), shape=links.shape)
+    return links if links.data.min(initial=1.0) > 0 else sparse.csr_array(links.maximum(0))
 
 
 class Graph:
