@@ -407,8 +407,6 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
     M = SparseH(H, A.dtype)
     if parts:
         M = _best_columns(merge_columns(stored, M, make, partial(_sweeps, options.n_jobs)), r)
-    elif r is None and not saved:
-        _merge_repeated(M, upper)
     solver = make(M)
     with _sweeps(options.n_jobs, solver) as sweep:
         run = Run(
@@ -423,8 +421,6 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
         )
         M = run.complete()
     if r is None:
-        if _merge_repeated(M, upper):
-            run.set_result(M)
         M.drop_empty()
     run.H = run.in_given_order(M)
     # Without any cluster, one that is empty.
@@ -438,14 +434,6 @@ def _sweeps(
     """Return the function that sweeps all rows: row by row, or in rounds on threads."""
     jobs = threads(n_jobs)
     return nullcontext(solver.sweep) if jobs is None else make_rounds(solver, jobs)
-
-
-def _merge_repeated(M: Any, upper: float) -> bool:
-    """Merge columns that are nearly equal; return whether there were any."""
-    merged = M.merge_repeated() > 0
-    if merged:
-        np.minimum(M.rows.value, upper, out=M.rows.value)
-    return merged
 
 
 def _best_columns(M: Any, r: int | None) -> Any:

@@ -27,10 +27,10 @@ def scale_to_fit(A: Similarity, H: Array) -> Array:
     inner, squares = A.explained(H)
     if squares <= 0:
         return H
-    if inner <= 0:  # more repulsion than attraction: only the size of A is left to go by
+    if inner <= 0:  # negative on average: only the size of A determines the scale
         inner = np.sqrt(A.sum_of_squares * squares)
     t = np.asarray(np.sqrt(inner / squares), dtype=H.dtype)
-    for b in blocks(len(H), BLOCK_ROWS):  # between which Ctrl-C is heard
+    for b in blocks(len(H), BLOCK_ROWS):
         H[b] *= t
     return H
 
@@ -108,15 +108,6 @@ def as_sets(init: Any, n: int, r: int | None) -> list[Array] | None:
         Number of items.
     r : int or None
         Most sets; None for any number.
-
-    Examples
-    --------
-    >>> from odsymnmf.init.arrays import as_sets
-    >>> [items.tolist() for items in as_sets([1, 0, -1, 1], 4, 2)]
-    [[1], [0, 3]]
-    >>> [items.tolist() for items in as_sets([{2, 0}, {1}], 3, None)]
-    [[0, 2], [1]]
-    >>> as_sets([[1.0, 0.0], [0.0, 1.0]], 2, 2)
     """
     if sparse.issparse(init):
         return None
@@ -132,14 +123,7 @@ def as_sets(init: Any, n: int, r: int | None) -> list[Array] | None:
 
 
 def sets_from_labels(labels: Any, n: int | None = None) -> list[Array]:
-    """Return the items of each label, in the order of the labels; negative ones are in no set.
-
-    Examples
-    --------
-    >>> from odsymnmf.init.arrays import sets_from_labels
-    >>> [items.tolist() for items in sets_from_labels([1, 0, -1, 1])]
-    [[1], [0, 3]]
-    """
+    """Return the items of each label, in the order of the labels; negative ones are in no set."""
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or (n is not None and len(labels) != n):
         wanted = "item" if n is None else f"item ({n} in all)"

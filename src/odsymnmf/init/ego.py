@@ -1,8 +1,7 @@
-"""Starts for many clusters: sets of items, and the memberships that fit them.
+"""Initializations with many clusters: sets of items, and the memberships that fit them.
 
-A start is a list of sets; `memberships_of` turns it into H with the root of the set's density for
-its members, what one column alone on the set would best be. `ego_networks` finds the sets, and so
-their number, from A alone.
+`ego_networks` finds the sets, and so their number, from A alone. `memberships_of` turns sets into
+H: the entries of a set are the root of its density, the best fit of one column alone.
 """
 
 from collections.abc import Sequence
@@ -14,31 +13,32 @@ from scipy import sparse
 from odsymnmf.init.arrays import as_sets
 from odsymnmf.kernels import sparse_sets
 from odsymnmf.kernels.sparse_h import Links
+from odsymnmf.solvers.sparse_h import SparseH
 from odsymnmf.utils import Array, as_csr, blocks
 
-# An item with so many times the mean number of links (of 5, if that is more) is a hub: its ego
-# network says nothing about groups. Hubs join in the first sweep.
+# Items with more links than HUB times the mean (at least FEW) are hubs: their ego networks are not
+# groups. Hubs join in the first sweep.
 HUB, FEW = 20.0, 5.0
-# An ego network of which others hold more than half is passed over.
+# Minimum fraction of an ego network that is not yet in a set.
 FREE = 0.5
-# Steps of growing, and the least entry that stays in a set, relative to its largest.
+# Steps of growth, and the smallest entry that remains in a set, relative to its largest.
 STEPS, KEEP = 3, 0.15
-# Fewer items are no group.
+# Minimum number of items of a set.
 LEAST = 3
-# Items, or seeds, between two moments at which Ctrl-C is heard.
+# Items, or seeds, of one call of a kernel: Ctrl-C is handled between calls.
 SHORT = 2**16
 
 
 def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
     """Return overlapping sets of items, each grown from the ego network of one item.
 
-    Ego networks are read in the graph of the links whose ends have more neighbours in common than
+    Ego networks are read in the graph of the links whose ends have more neighbors in common than
     chance would give them (and at least one), so that they hold few links that leave their
-    group, even where half of all links do. They are taken in the order of what one column on
-    them alone would gain, e^2 / (s (s - 1)) with e twice the number of links and s the number of
-    items, times the share of their links that stay inside; those of which others hold most are
-    passed over. Each is grown and pruned on A three times. No number of clusters and no
-    resolution is needed; the cost follows the number of triangles.
+    group, even where half of all links do. They are visited in the order of the gain of
+    one column on them alone, e^2 / (s (s - 1)) with e twice the number of links and s the number of
+    items, times the fraction of their links that stay inside; those with most items already in
+    sets are skipped. Each is grown and pruned on A three times. No number of clusters and no
+    resolution is needed; the cost is proportional to the number of triangles.
 
     Parameters
     ----------
@@ -46,15 +46,6 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
         Symmetric, sorted, without diagonal; negative similarities are left out.
     least : int
         The smallest set to return.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odsymnmf.init.ego import ego_networks
-    >>> from odsymnmf.solvers.sparse_h import links
-    >>> A = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8)
-    >>> [items.tolist() for items in ego_networks(links(A))]
-    [[0, 1, 2, 3], [4, 5, 6, 7]]
     """
     n = len(A.indptr) - 1
     degree = np.diff(A.indptr)
@@ -76,15 +67,6 @@ def memberships_of(A: Links, sets: Sequence[Any]) -> sparse.csr_array:
     """Return H with, in column l, the root of the density of set l for its items.
 
     The density is the mean similarity of a pair of its items; sets without any are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odsymnmf.init.ego import memberships_of
-    >>> from odsymnmf.solvers.sparse_h import links
-    >>> A = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
-    >>> memberships_of(links(A), [[0, 1, 2], [2, 3, 4]]).toarray().round(2).tolist()[1:4]
-    [[1.0, 0.0], [1.0, 0.58], [0.0, 0.58]]
     """
     n = len(A.indptr) - 1
     M = incidence(n, [np.asarray(s, dtype=np.int64) for s in sets])
@@ -108,7 +90,7 @@ def incidence(n: int, sets: Sequence[Array]) -> sparse.csr_array:
 def order_by_strongest(H: sparse.csr_array) -> Array:
     """Return the items ordered by their strongest column, those without any last.
 
-    Items that stand together are then neighbours in the graph, too: a sweep finds their rows in
+    Items that stand together are then neighbors in the graph, too: a sweep finds their rows in
     the cache.
     """
     strongest = np.full(H.shape[0], H.shape[1])
@@ -146,18 +128,17 @@ def _both(A: Links, good: Array) -> Array:
 
 
 def common_neighbors(A: Links) -> Array:
-    """Return how many neighbours the ends of each link have in common."""
+    """Return how many neighbors the ends of each link have in common."""
     n, counts = len(A.indptr) - 1, np.zeros(len(A.indices), dtype=np.int32)
     above, where = sparse_sets.beyond(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
     for b in blocks(n, SHORT):
-        some = (b.start, b.stop, A.indptr, A.indices, above, where, counts)
-        sparse_sets.common_neighbors(*some)
+        sparse_sets.common_neighbors(b.start, b.stop, A.indptr, A.indices, above, where, counts)
     sparse_sets.mirror(A.indptr, A.indices, above, counts)
     return counts
 
 
 def _by_chance(A: Links) -> Array:
-    """Return how many neighbours the ends of a link would share if links knew only degrees.
+    """Return how many neighbors the ends of a link would share if links depended on degrees only.
 
     At least a half: links without any common neighbour are never more than that.
     """
@@ -168,7 +149,7 @@ def _by_chance(A: Links) -> Array:
 
 
 def _by_gain(A: Links) -> Array:
-    """Return the items with links, by the worth of their ego networks, the best first."""
+    """Return the items with links by the gain of their ego networks, the largest first."""
     degree = np.diff(A.indptr).astype(np.float64)
     n = len(degree)
     met = np.add.reduceat(np.append(common_neighbors(A), 0), A.indptr[:-1])
@@ -176,8 +157,8 @@ def _by_gain(A: Links) -> Array:
     inside, size = 2.0 * (degree + triangles), degree + 1.0
     pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))
     touched = degree + pattern @ degree
-    worth = inside**3 / np.maximum(size * (size - 1.0) * touched, 1.0)
-    order = np.argsort(-worth, kind="stable")
+    gain = inside**3 / np.maximum(size * (size - 1.0) * touched, 1.0)
+    order = np.argsort(-gain, kind="stable")
     return order[degree[order] > 0]
 
 
@@ -186,14 +167,12 @@ def initialize_sparse(A: Links, r: int | None, init: Any) -> tuple[sparse.csr_ar
     n = len(A.indptr) - 1
     if isinstance(init, str):
         return memberships_of(A, ego_networks(A)), True
-    given = as_sets(init, n, r)
-    if given is not None:
-        return memberships_of(A, given), False
+    sets = as_sets(init, n, r)
+    if sets is not None:
+        return memberships_of(A, sets), False
     H = as_csr(init, "init").copy() if sparse.issparse(init) else sparse.csr_array(init)
     if H.shape[0] != n or (r is not None and H.shape[1] != r):
         raise ValueError(f"init has shape {H.shape}; it must be (n, r) = ({n}, {r or 'any'}).")
     if H.dtype.kind not in "biuf":
         raise ValueError(f"init must hold real numbers; got dtype {H.dtype}.")
-    from odsymnmf.solvers.sparse_h import SparseH
-
     return SparseH(H.astype(np.float64)).csr(), False

@@ -9,7 +9,7 @@ from odsymnmf.utils import Array
 
 # The virtual diagonal of A, as a multiple of the largest similarity.
 SELF_SIMILARITY = 2.0
-# Items picked in a row that got no membership, after which a small column is taken to be whole.
+# A small column is complete after this many additions in a row without a membership.
 PATIENCE = 10
 
 
@@ -28,9 +28,8 @@ class Growth:
         self.own = SELF_SIMILARITY * A.max_value
         first = min(np.sqrt(A.max_value), solver.upper)
         self.column = kernels.greedy.Column(
-            np.zeros(n, dtype=H.dtype), np.zeros(len(columns)), np.zeros(2), float(first),
-            np.empty(n), np.empty(n),
-        )  # fmt: skip
+            np.zeros(n, dtype=H.dtype), np.zeros(len(columns)), np.zeros(2), float(first)
+        )
         self.taken = np.zeros(n, dtype=bool)
         self.begun = False
         # Until an item has been picked, all count: w = 1.
@@ -39,9 +38,9 @@ class Growth:
         self.w, self.sums = np.zeros(n), (np.zeros(n), np.zeros(len(columns)))
 
     def pick(self, avoid: Array | None = None) -> bool:
-        """Add the best item, as the first none of those to avoid; say whether it got an entry."""
-        barred = self.taken if self.begun or avoid is None else avoid
-        k = kernels.greedy.best(self.v, self.H, self.c, barred)
+        """Add the best item, the first outside ``avoid``; return whether its entry is positive."""
+        excluded = self.taken if self.begun or avoid is None else avoid
+        k = kernels.greedy.best(self.v, self.H, self.c, excluded)
         self.solver.set_greedy_entries(np.array([k]), self.H, self.column)
         self.taken[k] = self.begun = True
         self.v, self.c = self._add(int(k))
@@ -89,9 +88,9 @@ def regrow(
 ) -> tuple[Array, Array]:
     """Build a column that replaces another: small, so that it costs little.
 
-    The first item is none of those to ``avoid``, PATIENCE items in a row without a membership end
-    the picking, and of the others only those with a positive score follow. Return the column, and
-    the items that were looked at for it.
+    The first item is not in ``avoid``. PATIENCE items in a row without a membership end the
+    one-by-one additions; of the others only those with a positive score are tried. Return the
+    column and the items that were tried.
     """
     growth, in_vain = Growth(solver, H, degrees, columns), 0
     for _ in range(min(solver.A.n, picks)):

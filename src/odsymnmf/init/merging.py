@@ -1,9 +1,9 @@
-"""Sets that are parts of one group are put together: the number of clusters corrects itself.
+"""Merging of sets that are parts of one group, which corrects the number of clusters.
 
-Coordinate descent moves single entries; two columns that share a group stay two. Here two sets
-become one where one column on their union would explain nearly as much as two columns do. For
-disjoint sets of the same size and density p, with density q between them, that is q > 0.26 p: a
-ratio of densities, so that there is no resolution to choose.
+Coordinate descent moves single entries; two columns that share a group stay two. Two sets are
+merged where one column on their union would explain nearly as much as two columns do. For disjoint
+sets of the same size and density p, with density q between them, that is q > 0.26 p: a ratio of
+densities, so that there is no resolution to choose.
 """
 
 from collections.abc import Callable
@@ -51,18 +51,7 @@ def merge_columns(
 
 
 def merge_sets(A: Links, sets: list[Array], bar: float = BAR) -> list[Array]:
-    """Return the sets with parts of one group put together, the best mergers first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odsymnmf.init.merging import merge_sets
-    >>> from odsymnmf.solvers.sparse_h import links
-    >>> A = np.kron(np.eye(2), np.ones((4, 4)))
-    >>> parts = [np.array([0, 1, 2]), np.array([2, 3]), np.array([4, 5, 6, 7])]
-    >>> [items.tolist() for items in merge_sets(links(A), parts)]
-    [[0, 1, 2, 3], [4, 5, 6, 7]]
-    """
+    """Merge parts of one group, the best mergers first; return the sets."""
     fresh = len(sets)
     for _ in range(ROUNDS):
         first, second, ratio = _mergeable(A, sets, fresh, bar)

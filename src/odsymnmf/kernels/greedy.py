@@ -1,7 +1,7 @@
-"""The greedy start (Algorithm 6 of the paper) at the cost of the stored entries.
+"""The greedy initialization (Algorithm 6 of the paper) at the cost of the stored entries.
 
-A column h is built item by item, on top of the columns of H that are there (its own is zero until
-it is done). ``sums`` holds H^T h and ``c`` holds H^T w, both over the leading columns of H, as many
+A column h is built item by item, on top of the other columns of H (its own is zero until it is
+complete). ``sums`` holds H^T h and ``c`` holds H^T w, both over the leading columns of H, as many
 as they are long. ``total`` holds (sum h, sum h^2). A has a virtual diagonal of ``own``, its
 self-similarity; no stored diagonal is read.
 """
@@ -14,8 +14,8 @@ from odsymnmf.kernels.compile import kernel, part
 from odsymnmf.kernels.rows import DUST, TIE
 from odsymnmf.kernels.weighted_median import select
 
-# A column that is being built; its first entry is ``first``. Points and weights are workspace.
-Column = namedtuple("Column", "h sums total first points weights")
+# A column that is being built; its first entry is ``first``.
+Column = namedtuple("Column", "h sums total first")
 
 
 @part
@@ -31,9 +31,9 @@ def _l2_value(k, q, rows, H, column):
 
 
 @part
-def _l1_value(k, q, rows, H, column):
+def _l1_value(k, q, rows, H, column, work):
     h, sums, data, indices = column.h, column.sums, rows.data, rows.indices
-    points, weights = column.points, column.weights
+    points, weights = work
     start, stop = rows.indptr[q], rows.indptr[q + 1]
     half = 0.5 * column.total[0] * (1.0 + TIE)
     nearby = 0.0
@@ -57,18 +57,20 @@ def _l1_value(k, q, rows, H, column):
 
 
 @kernel
-def place(items, rows, H, column, upper, power):
-    """Set h_k for each item k in turn, to the minimizer of f_power given the entries before it.
+def place(items, rows, H, column, upper, work):
+    """Set h_k for each item k in turn to its optimum, given the entries set before: Algorithm 6.
 
-    Row ``rows.which[p]`` is the row of item ``items[p]``.
+    Row ``rows.which[p]`` is the row of item ``items[p]``. ``work`` has two arrays of n numbers for
+    l1; for l2 it is None. Costs the stored entries of the rows, and O(r) for each item.
     """
     h, sums, total = column.h, column.sums, column.total
     for p in range(len(items)):
         k, x = items[p], column.first
-        if total[1] > 0.0 and power == 1:
-            x = _l1_value(k, rows.which[p], rows, H, column)
-        elif total[1] > 0.0:
-            x = _l2_value(k, rows.which[p], rows, H, column)
+        if total[1] > 0.0:
+            if work is None:
+                x = _l2_value(k, rows.which[p], rows, H, column)
+            else:
+                x = _l1_value(k, rows.which[p], rows, H, column, work)
         if x > 0.0:
             h[k] = min(x, upper)
             x = np.float64(h[k])
@@ -82,7 +84,7 @@ def place(items, rows, H, column, upper, power):
 def best(v, H, c, taken):
     """Return the item not taken with the largest score v_i - h_i . c.
 
-    Where c >= 0 the product only lowers the score, so most items need no product at all.
+    Where c >= 0 the product only lowers the score, and most items need no product.
     """
     lowers = True
     for t in range(len(c)):

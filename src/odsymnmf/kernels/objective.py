@@ -1,7 +1,7 @@
 """Sums over listed pairs: errors, the gain of a column, the loss from deleting a membership.
 
 Sums are in float64. Those of single items are returned one by one, so that the total does not
-depend on who has computed them.
+depend on how the items are distributed.
 """
 
 import numpy as np

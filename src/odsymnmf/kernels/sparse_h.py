@@ -175,7 +175,7 @@ def read_log(H, indptr, indices, data):
 
 @helper
 def weight_of(i, begin, end, indices, v):
-    """Return v_ki, given where the exceptions of row k are; zero if the pair is none."""
+    """Return v_ki, given where the exceptions of row k are; zero for other pairs."""
     low, high = begin, end
     while low < high:
         middle = (low + high) // 2

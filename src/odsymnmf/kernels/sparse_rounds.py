@@ -23,7 +23,7 @@ AHEAD = 32
 
 
 class NewRows(NamedTuple):
-    """The new rows of a round by place: row p is ``span[p]`` of the others; which ones differ."""
+    """The new rows of a round: row p is the part ``span[p]``; ``moved`` marks rows that differ."""
 
     span: Any
     column: Any
@@ -33,7 +33,7 @@ class NewRows(NamedTuple):
 
 @part
 def _both(k, p, H, New, columns, old, new):
-    """List the columns of the old and of the new row, sorted; say how many, and if any differs."""
+    """List the columns of both rows, sorted; return their number, and if the rows differ."""
     s, s_end, e, e_end = H.span[k, 0], H.span[k, 1], New.span[p, 0], New.span[p, 1]
     m, differs = 0, False
     while s < s_end or e < e_end:
@@ -62,7 +62,7 @@ def _longest(items, H, New):
 
 @allocating
 def gram_changes(first, items, New, H, moved, change):
-    """Add E_k of the items to the change of D, as far as its table has room; note who moved.
+    """Add E_k of the items to the change of D, as far as its table has room; mark moved items.
 
     The diagonal is in the table, too. Return the next item, the room that it needs, and what
     pairs of the items add to sum_{i != j} (h_i . h_j)^2.

@@ -38,7 +38,7 @@ def common_neighbors(first, last, indptr, indices, above, where, counts):
     """
     n = len(indptr) - 1
     for k in range(first, last):
-        # where the neighbors of the next items' neighbors are, and these themselves
+        # prefetch the neighbors of the next items' neighbors
         if k + 2 < n:
             for s in range(above[k + 2], indptr[k + 3]):
                 prefetch(above, indices[s])
@@ -96,7 +96,7 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
     largest = 0.0
     for b in range(t):
         i = near[b]
-        # A set of two has nothing but the other one: no division by what rounding leaves.
+        # In a set of two the denominator can be rounding.
         g[i] /= max(squares - x[i] * x[i], 1e-9 * squares)
         largest = max(largest, g[i])
     for b in range(m):
@@ -115,10 +115,10 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
 
 @allocating
 def ego_sets(order, seeds, links, free_share, steps, keep, held, most, least, room):
-    """Grow a set from the ego network of each seed in turn, unless most of it is held by others.
+    """Grow a set from the ego network of each seed in turn, unless most of it is in other sets.
 
     ``seeds`` and ``links`` are the CSR triples in which ego networks are read and sets grow.
-    ``held`` is marked on the way. Return the items of the sets, and where each begins.
+    ``held`` marks the items of all sets. Return the items of the sets, and where each begins.
     """
     n = len(held)
     x, g, seen = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_)
@@ -161,7 +161,7 @@ def ego_sets(order, seeds, links, free_share, steps, keep, held, most, least, ro
 def inside_sums(A, indptr, columns, inside):
     """Add A_kj to inside[l] for all linked pairs and all sets l that hold both k and j.
 
-    ``indptr`` and ``columns`` say, row by row and sorted, in which sets an item is.
+    ``indptr`` and ``columns`` list, row by row and sorted, the sets of an item.
     """
     mark = np.full(len(inside), -1, dtype=np.int64)
     for k in range(len(A.indptr) - 1):
@@ -212,7 +212,7 @@ def _links_of_union(A, begin, items, l, t, mark, stamp):
 def mergeable(A, indptr, columns, begin, items, inside, fresh, bar, first, second, ratio):
     """List the pairs of sets that one column on their union explains nearly as well as two.
 
-    Nearly means at least the share ``bar``. Sets are given by item (``indptr``, ``columns``) and
+    Nearly means at least the fraction ``bar``. Sets are given by item (``indptr``, ``columns``) and
     by set (``begin``, ``items``); ``inside`` is the sum of A over the ordered pairs of each.
     Only pairs with one of the first ``fresh`` sets are looked at. Return how many pairs there
     are; only as many as there is room for are written.

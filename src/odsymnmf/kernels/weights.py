@@ -15,7 +15,7 @@ class Exceptions(NamedTuple):
     """The pairs that do not have the default weight w0; v = w - w0, a the similarity.
 
     A symmetric CSR pattern with sorted indices and no diagonal; a is finite, zero where A stores
-    nothing. Kernels for a dense H take None if there are none, those for a sparse H rows of length
+    nothing. Kernels for a dense H take None without exceptions, those for a sparse H rows of length
     zero: they are compiled once for both.
     """
 

@@ -42,7 +42,9 @@ class PairWeights:
         from odsymnmf.kernels.weights import Exceptions
 
         v = self.excess
-        return Exceptions(v.indptr, v.indices, v.data, np.asarray(self.values, dtype=np.float64))
+        dtype = np.int32 if v.nnz < 2**31 else np.int64  # as in A: kernels are compiled once
+        indptr, indices = v.indptr.astype(dtype, copy=False), v.indices.astype(dtype, copy=False)
+        return Exceptions(indptr, indices, v.data, np.asarray(self.values, dtype=np.float64))
 
     @property
     def uniform(self) -> float:

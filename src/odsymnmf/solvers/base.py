@@ -424,5 +424,5 @@ class PairwiseLoss:
 
     def set_greedy_entries(self, items: Array, H: Array, column: Any) -> None:
         """Set the entries of the items in a column under construction, each in turn."""
-        power = 1 if self.l1_ratio >= 0.5 else 2
-        kernels.greedy.place(items, self.A.rows(items), H, column, self.upper, power)
+        work = tuple(np.empty((2, self.n))) if self.l1_ratio >= 0.5 else None
+        kernels.greedy.place(items, self.A.rows(items), H, column, self.upper, work)

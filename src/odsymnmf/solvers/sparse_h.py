@@ -12,6 +12,7 @@ from scipy import sparse
 from odsymnmf.kernels import sparse_h as kernels
 from odsymnmf.kernels.sparse_h import EMPTY, SHORT, Links, Log, Pairs
 from odsymnmf.membership_view import as_view
+from odsymnmf.similarity.weights import keep_entries
 from odsymnmf.utils import Array, as_csr
 
 # Room of a log per nonzero of H: unused pages take no memory, but a longer log is a copy.
@@ -24,12 +25,7 @@ def links(A: Any) -> Links:
     """Return the arrays of a symmetric CSR array, with sorted indices and no diagonal."""
     A = sparse.csr_array(A)
     rows = np.repeat(np.arange(A.shape[0], dtype=A.indices.dtype), np.diff(A.indptr))
-    if (rows == A.indices).any():
-        off = rows != A.indices
-        counts = np.bincount(rows[off], minlength=A.shape[0])
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        A = sparse.csr_array((A.data[off], A.indices[off], indptr), shape=A.shape)
-    del rows
+    A = keep_entries(A, rows != A.indices)
     if not A.has_sorted_indices:
         A = A.sorted_indices()
     data = A.data if A.data.dtype in (np.float64, np.float32) else A.data.astype(np.float64)
@@ -64,7 +60,7 @@ def with_log_room(rows: Log, entries: int, dtype: Any) -> Log:
 
 
 class SparseH:
-    """H >= 0 (n x r), stored by rows; columns can be cleaned, merged and dropped.
+    """H >= 0 (n x r), stored by rows; columns can be cleaned and dropped.
 
     Parameters
     ----------
@@ -72,17 +68,6 @@ class SparseH:
         The initial memberships.
     dtype : dtype
         float64 or float32.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odsymnmf.solvers.sparse_h import SparseH
-    >>> H = SparseH([[1.0, 0.0, 0.5], [4.0, 0.0, 0.0]])
-    >>> H.nnz, H.clean_columns(), H.csr().toarray().tolist()
-    (3, 1, [[2.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
-    >>> H.keep_columns([0])
-    >>> H.r
-    1
     """
 
     def __init__(self, H: Any, dtype: Any = np.float64):
@@ -138,10 +123,6 @@ class SparseH:
         """Make room in the log for this many more entries."""
         self.rows = with_log_room(self.rows, entries, self.dtype)
 
-    def column_sizes(self) -> Array:
-        """Return how many items each column has."""
-        return np.bincount(self.csr().indices, minlength=self.r)
-
     def column_sums(self) -> Array:
         """Return sum_i H_il, added up in the order of the items."""
         H = self.csr()
@@ -169,38 +150,9 @@ class SparseH:
         """Drop all columns but these, which take the given order."""
         self._fill(_canonical(self.csr()[:, np.asarray(columns, dtype=np.intp)]), len(columns))
 
-    def drop_empty(self) -> Array:
-        """Drop the columns without an entry; return those that stay."""
-        stay = np.flatnonzero(self.column_sizes() > 0)
-        if len(stay) < self.r:
-            self.keep_columns(stay)
-        return stay
-
-    def merge_repeated(self, likeness: float = 0.9) -> int:
-        """Of columns whose cosine is at least ``likeness`` keep the heavier; return how many went.
-
-        The heavier one takes the root of the sum of squares, so that the pairs of two equal
-        columns stay explained.
-        """
-        H = self.csr().astype(np.float64)
-        norms = np.sqrt(np.bincount(H.indices, weights=H.data**2, minlength=self.r))
-        scaled = sparse.csr_array(
-            (H.data / norms[H.indices], H.indices, H.indptr), shape=(self.n, self.r)
-        )
-        close = sparse.coo_array(sparse.triu(scaled.T @ scaled, k=1))
-        alike = close.data >= likeness
-        if not alike.any():
-            return 0
-        into = _heavier(close.row[alike], close.col[alike], norms)
-        squares = sparse.coo_array(H)
-        moved = sparse.csr_array(
-            (squares.data**2, (squares.row, into[squares.col])), shape=(self.n, self.r)
-        )
-        moved.data = np.sqrt(moved.data)
-        self._fill(_canonical(moved), self.r)
-        gone = int((into != np.arange(self.r)).sum())
-        self.keep_columns(np.flatnonzero(into == np.arange(self.r)))
-        return gone
+    def drop_empty(self) -> None:
+        """Drop the columns without an entry."""
+        self.keep_columns(np.unique(self.csr().indices))
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
         rows = empty_log(H.shape[0], r, ROOM * H.nnz + 1024, self.dtype)
@@ -214,14 +166,6 @@ def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> l
     """Return the items whose entry is at least ``fraction`` of their column's largest.
 
     Columns with fewer than ``least`` such items are left out.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from odsymnmf.solvers.sparse_h import column_sets
-    >>> H = sparse.csr_array([[1.0, 0.0], [0.9, 0.1], [0.1, 2.0]])
-    >>> [items.tolist() for items in column_sets(H)]
-    [[0, 1], [2]]
     """
     if not H.shape[1]:
         return []
@@ -232,23 +176,6 @@ def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> l
     ends = np.cumsum(np.bincount(columns[large], minlength=view.r))
     sets = np.split(view.rows[large][order], ends[:-1])
     return [items for items in sets if len(items) >= least]
-
-
-def _heavier(first: Array, second: Array, norms: Array) -> Array:
-    """Return for each column the one it goes into: itself, or a heavier one that it repeats.
-
-    From the heaviest pair on, and only into columns that stay: no chain of likenesses.
-    """
-    into = np.arange(len(norms))
-    swap = norms[first] < norms[second]
-    heavy, light = np.where(swap, second, first), np.where(swap, first, second)
-    taken = np.zeros(len(norms), dtype=bool)
-    for p in np.lexsort((light, heavy, -norms[heavy])):
-        h, l = heavy[p], light[p]
-        if into[h] == h and into[l] == l and not taken[l]:
-            into[l] = h
-            taken[h] = True
-    return into
 
 
 def _canonical(H: sparse.csr_array) -> sparse.csr_array:
