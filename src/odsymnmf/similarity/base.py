@@ -60,6 +60,8 @@ class Similarity(ABC):
         What cancels in a product for each item: |x_i|^2 for `Gram`.
     stored : csr_array or None
         A, if it is sparse.
+    row_entries : int
+        Number of entries in a row of `rows`, on average.
     n_features : int or None
         Number of features, None where similarities are given.
     """
@@ -72,6 +74,7 @@ class Similarity(ABC):
     max_abs: Any
     sum_of_squares: Any
     diagonal_rounding: Any = 0.0
+    row_entries: int
     stored: Any = None
     n_features: int | None = None
 
@@ -83,11 +86,6 @@ class Similarity(ABC):
     def n_stored(self) -> int:
         """Number of pairs i < j that are stored."""
         return int(self.n * (self.n - 1) // 2)
-
-    @property
-    def row_entries(self) -> int:
-        """Number of entries in a row of `rows`, on average."""
-        return int(self.n)
 
     @property
     def block_entries(self) -> int:
@@ -105,10 +103,6 @@ class Similarity(ABC):
 
     @abstractmethod
     def _matmul(self, V: Array) -> Array: ...
-
-    def quadratic_form(self, h: Array) -> float:
-        """Return sum_{i != j} A_ij h_i h_j."""
-        return float(h @ self._matmul(h.astype(self.dtype, copy=False)))
 
     def degrees(self) -> Array:
         """Return d_i = sum_{j != i} w_ij A_ij."""
@@ -161,8 +155,10 @@ class Similarity(ABC):
 
     def to_csr(self) -> sparse.csr_array:
         """Return the similarities that are not zero, without the diagonal."""
-        pieces = (self.dense_rows(np.arange(b.start, b.stop)) for b in self.item_blocks())
-        return sparse.vstack([sparse.csr_array(piece) for piece in pieces], format="csr")
+        pieces = []
+        for b in self.item_blocks():
+            pieces.append(sparse.csr_array(self.dense_rows(np.arange(b.start, b.stop))))
+        return sparse.vstack(pieces, format="csr")
 
     # Other similarities
 
@@ -184,9 +180,13 @@ class Similarity(ABC):
 
     # Statistics
 
-    @abstractmethod
     def group_sums(self, group: Array, count: int) -> Array:
         """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""
+        sums, groups = np.zeros((count, count)), indicator(group, count)
+        for b in self.item_blocks():
+            rows = self.dense_rows(np.arange(b.start, b.stop))
+            sums += groups[:, b] @ (groups @ rows.T).T
+        return sums
 
     def summary(self) -> SimilaritySummary:
         """Compute degrees, signs and density in one pass."""
@@ -270,6 +270,12 @@ def csr_of_dense_rows(block: Array, items: Array, columns: Array | None = None) 
     return CsrRows(np.arange(n_rows), indptr, np.tile(columns, n_rows), data)
 
 
+def indicator(group: Array, count: int) -> sparse.csr_array:
+    """Return the matrix of groups x items that is one where the item is in the group."""
+    n = len(group)
+    return sparse.csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n))
+
+
 def row_squares(X: Any) -> Array:
     """Return |x_i|^2 for each row of X."""
     if sparse.issparse(X):
@@ -286,8 +292,10 @@ def scale_rows(X: Any, s: Array) -> Any:
 def inner_product(H: Array, V: Array) -> float:
     """Return <H, V> in double precision, in pieces between which Ctrl-C is noticed."""
     rows = max(1, BLOCK_ENTRIES // max(1, H.shape[1]))
-    pieces = (np.einsum("ij,ij->", H[b], V[b], dtype=np.float64) for b in blocks(len(H), rows))
-    return float(sum(pieces))
+    total = 0.0
+    for b in blocks(len(H), rows):
+        total += float(np.einsum("ij,ij->", H[b], V[b], dtype=np.float64))
+    return total
 
 
 def pair_products(H: Array) -> float:

@@ -21,7 +21,8 @@ class Dense(Similarity):
 
     def __init__(self, A: Array, weights: PairWeights = EQUAL):
         self.A, self.weights = A, weights
-        self.n, self.dtype = len(A), A.dtype
+        self.n = self.row_entries = len(A)
+        self.dtype = A.dtype
 
     @property
     def diagonal(self) -> Array:
@@ -52,7 +53,9 @@ class Dense(Similarity):
         return clear_diagonal(self.A[rows].copy(), np.arange(rows.start, rows.stop))
 
     def _matmul(self, V: Array) -> Array:
-        products = [block_product(self.A, V, b, square(self.A, b)) for b in blocks(self.n, 512)]
+        products = []
+        for b in blocks(self.n, 512):
+            products.append(block_product(self.A, V, b, square(self.A, b)))
         return np.concatenate(products)
 
     def products(self, H: Array) -> DenseProducts:
@@ -98,16 +101,6 @@ class Dense(Similarity):
 
     def to_arrays(self) -> dict[str, Any]:
         return {"A": self.A, **self.weights.to_arrays()}
-
-    def group_sums(self, group: Array, count: int) -> Array:
-        order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(count))
-        sums = np.zeros((count, count))
-        for b in self.item_blocks():  # no sorted copy of A
-            items = order[b]
-            piece = self.dense_rows(items)[:, order]
-            np.add.at(sums, group[items], np.add.reduceat(piece, starts, axis=1))
-        return sums
 
     def _summary(self) -> SimilaritySummary:
         degrees, smallest, count = np.zeros(self.n), np.inf, 0

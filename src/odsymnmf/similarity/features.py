@@ -13,6 +13,7 @@ from odsymnmf.similarity.base import (
     SimilaritySummary,
     clear_diagonal,
     csr_of_dense_rows,
+    indicator,
     pair_squares,
     row_squares,
     scale_rows,
@@ -33,6 +34,7 @@ class Gram(Similarity):
     def __init__(self, X: Any, weights: PairWeights = EQUAL):
         self.X, self.weights, self.dtype = X, weights, X.dtype
         self.n, self.n_features = X.shape
+        self.row_entries = self.n
         self.diagonal = self.diagonal_rounding = row_squares(X)
 
     @cached_property
@@ -71,10 +73,6 @@ class Gram(Similarity):
     def _matmul(self, V: Array) -> Array:
         own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
         return np.asarray(self.X @ (self._transpose @ V)) - own * V
-
-    def quadratic_form(self, h: Array) -> float:
-        """Return sum_{i != j} A_ij h_i h_j; in single precision, the diagonal would drown it."""
-        return float(h @ self._matmul(h))
 
     def products(self, H: Array) -> GramProducts:
         kind = GramProducts if sparse.issparse(self.X) else DenseGramProducts
@@ -129,8 +127,7 @@ class Gram(Similarity):
 
     def group_sums(self, group: Array, count: int) -> Array:
         """Return Y Y^T less the diagonal of A, with Y the rows of X summed per group."""
-        pick = sparse.csr_array((np.ones(self.n), (group, np.arange(self.n))), (count, self.n))
-        Y = pick @ self.X
+        Y = indicator(group, count) @ self.X
         product = Y @ Y.T
         sums = product.toarray() if sparse.issparse(product) else np.asarray(product)
         sums[np.diag_indices(count)] -= np.bincount(group, self.diagonal, minlength=count)

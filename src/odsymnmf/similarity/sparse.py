@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.similarity import base
 from odsymnmf.similarity.base import (
     Similarity,
     SimilaritySummary,
+    indicator,
     pair_squares,
     row_squares,
     scale_rows,
@@ -22,7 +22,7 @@ from odsymnmf.similarity.weights import (
     keep_entries,
     lookup_csr,
 )
-from odsymnmf.utils import Array, blocks
+from odsymnmf.utils import Array
 
 
 class Sparse(Similarity):
@@ -33,6 +33,7 @@ class Sparse(Similarity):
     def __init__(self, A: sparse.csr_array, diagonal: Array, weights: PairWeights = EQUAL):
         self.A, self.diagonal, self.weights = A, diagonal, weights
         self.n, self.dtype, self.stored = int(A.shape[0]), A.dtype, A
+        self.row_entries = int(A.nnz // self.n)
 
     @cached_property
     def max_value(self) -> float:
@@ -49,10 +50,6 @@ class Sparse(Similarity):
     @property
     def n_stored(self) -> int:
         return int(self.A.nnz // 2)
-
-    @property
-    def row_entries(self) -> int:
-        return int(self.A.nnz // self.n)
 
     def to_csr(self) -> sparse.csr_array:
         return self.A
@@ -111,12 +108,8 @@ class Sparse(Similarity):
         return {"A": self.A, "diagonal": self.diagonal, **self.weights.to_arrays()}
 
     def group_sums(self, group: Array, count: int) -> Array:
-        rows = np.repeat(group.astype(np.int32), np.diff(self.A.indptr))
-        sums = np.zeros(count * count)
-        for b in blocks(self.A.nnz, base.BLOCK_ENTRIES):
-            places = rows[b].astype(np.intp) * count + group[self.A.indices[b]]
-            sums += np.bincount(places, weights=self.A.data[b], minlength=count * count)
-        return sums.reshape(count, count)
+        groups = indicator(group, count)
+        return np.asarray((groups @ self.A @ groups.T).toarray())
 
     def _summary(self) -> SimilaritySummary:
         data = self.A.data

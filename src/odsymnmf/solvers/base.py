@@ -142,7 +142,7 @@ class PairwiseLoss:
     diagonal: Array | None = None
 
     def __init__(self, A: Similarity, upper: float = np.inf):
-        self.A, self.upper = A, upper
+        self.A, self.upper, self.n, self.r = A, upper, int(A.n), 0
         self._H: Any = None
         self.gram: Any = None
         self.columns: Any = None
@@ -157,14 +157,7 @@ class PairwiseLoss:
     @H.setter
     def H(self, H: Array) -> None:
         self._H, self.gram, self.columns, self._since_refresh = H, None, None, 0
-
-    @property
-    def n(self) -> int:
-        return int(self.A.n)
-
-    @property
-    def r(self) -> int:
-        return int(self._H.shape[1])
+        self.r = H.shape[1]
 
     # Objective
 
@@ -188,9 +181,7 @@ class PairwiseLoss:
         """Return the decrease of f, given those of f_1 and f_2."""
         return float(np.dot(self.scales, decreases))
 
-    def clean_columns(self, H: Array) -> None:
-        """Clear columns with one entry, balance those with two: neither changes f."""
-        clean_columns(H)
+    clean_columns = staticmethod(clean_columns)
 
     # Sums over H
 

@@ -297,7 +297,8 @@ class SymNMF(L2):
         norms = np.einsum("ij,ij->i", H64, H64)
         return super().objective(H) + float(np.sum((self.diagonal - norms) ** 2))
 
-    def clean_columns(self, H: Array) -> None:
+    @staticmethod
+    def clean_columns(H: Array) -> None:
         """Do nothing: an entry alone in its column explains a self-similarity."""
 
     def column_gain(self, j: int, items: Array) -> ColumnGain:
@@ -328,7 +329,7 @@ def loss_class(name: Any, diagonal: str = "ignore", l1_ratio: Any = 0.5) -> Any:
     """Return the class of a loss; a mix at its ends is l2 or l1."""
     if diagonal not in ("ignore", "fit"):
         raise ValueError(f'diagonal={diagonal!r} is not known; use "ignore" or "fit".')
-    if name not in names():
+    if (name, "ignore") not in LOSSES:
         known = ", ".join(repr(known) for known in names())
         raise ValueError(f"loss={name!r} is not known; use one of {known}.")
     if (name, diagonal) not in LOSSES:

@@ -32,8 +32,11 @@ class ColumnGain(NamedTuple):
 
 def objective(A: Similarity, H: Array, scales: Scales) -> float:
     """Return l1 f_1(H) + l2 f_2(H) for a dense H."""
-    terms = ((1, scales.l1), (2, scales.l2))
-    return sum(scale * error(A, H, power) for power, scale in terms if scale > 0)
+    value = 0.0
+    for power, scale in enumerate(scales, start=1):
+        if scale > 0:
+            value += scale * error(A, H, power)
+    return value
 
 
 def error(A: Similarity, H: Array, power: int) -> float:
@@ -69,7 +72,7 @@ def listed_errors(A: Similarity, items: Array, H: Array, power: int) -> Array:
 def column_gain(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> ColumnGain:
     """Return by how much f would increase without column j, nonzero on the items at most."""
     value = size = 0.0
-    for power, scale in ((1, scales.l1), (2, scales.l2)):
+    for power, scale in enumerate(scales, start=1):
         if scale == 0:
             continue
         gain = (_column_gain_l1 if power == 1 else _column_gain_l2)(A, H, j, items)
@@ -87,7 +90,7 @@ def _column_gain_l2(A: Similarity, H: Array, j: int, items: Array) -> Any:
     column = H[:, j].astype(np.float64)
     h, others = column[items], H[items].astype(np.float64)
     others[:, j] = 0.0
-    A_xx = A.quadratic_form(column)
+    A_xx = float(column @ A.matmul(column))
     sums, norms = h @ others, np.einsum("ij,ij->i", others, others)
     explained = float(sums @ sums - h**2 @ norms)
     squares = 2.0 * float(h[1:] ** 2 @ np.cumsum(h**2)[:-1])
