@@ -93,32 +93,22 @@ def sweeps() -> Iterator[tuple[str, str, str]]:
     yield f"{name}: sweep / sweep of n_jobs=2", "<= 1.7", f"{median(ratios):.2f} ({spread})"
 
 
-def worker_pids(client: Any, workers: int) -> list[int]:
-    """Return the process of every worker, when all that were killed have been replaced."""
-    while True:
-        client.wait_for_workers(workers, timeout=300)
-        pids = client.run(os.getpid, on_error="ignore").values()
-        if len(pids) == workers:
-            return sorted(pids)
-        time.sleep(0.5)
-
-
 def kills(workers: int = 2) -> Iterator[tuple[str, str, str]]:
     """Kill a worker at a random moment of a fit, several times."""
     A, _ = problems.shuffled(*problems.planted(20_000, 400_000, 20))
     A, rng, options = sparse.csr_array(A), np.random.default_rng(0), {"max_iter": 30, **RANDOM}
     expected, n_equal = od.factorize(A, 20, n_jobs=2, **options), 0
-    with cluster(workers) as client:
-        D = blocks(A, 8)
+    with cluster(workers):
         start = time.perf_counter()
-        od.factorize(D, 20, **options)
+        od.factorize(blocks(A, 8), 20, **options)
         seconds = time.perf_counter() - start
-        for _ in range(N_KILLS):
-            pids = worker_pids(client, workers)
+    for _ in range(N_KILLS):
+        with cluster(workers) as client:
+            pids = sorted(client.run(os.getpid).values())
             kill = os.kill, (pids[int(rng.integers(len(pids)))], signal.SIGKILL)
             timer = threading.Timer(rng.uniform(0, seconds), *kill)
             timer.start()
-            n_equal += same(od.factorize(D, 20, **options), expected)
+            n_equal += same(od.factorize(blocks(A, 8), 20, **options), expected)
             timer.join()
     yield (
         f"kill -9 of one of {workers} workers at a random moment: same bits",
