@@ -1,8 +1,7 @@
 """Print tables of measurements: ``python -m benchmarks [TABLE ...] [--data DIR]``.
 
-``against --old DIR`` compares results and times with another checkout, ``settings`` compares
-settings of the quality table; both run only when they are named. ``python -m benchmarks.paper``
-writes the tables and figures of the paper.
+``against --old DIR`` compares results and times with another checkout; it runs only when it is
+named. ``python -m benchmarks.paper`` writes the tables and figures of the paper.
 """
 
 import argparse
@@ -28,7 +27,7 @@ TABLES = [
     "reading",
     "distributed",
 ]
-ON_REQUEST = ["settings", "against"]
+ON_REQUEST = ["against"]
 
 
 def main() -> None:

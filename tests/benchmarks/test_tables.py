@@ -5,10 +5,8 @@ import importlib
 import numpy as np
 import pytest
 
-import odsymnmf as od
 from benchmarks import alternatives, families, graphs, methods, quality
 from benchmarks.__main__ import ON_REQUEST, TABLES
-from benchmarks.settings import Setting
 from benchmarks.timing import in_new_process, minima, table
 from odsymnmf.datasets import planted_partition
 
@@ -60,16 +58,6 @@ def test_random_graphs_are_symmetric_with_most_links_inside_groups(make):
     assert not A.diagonal().any()
     inside = sum(A[s][:, s].sum() for s in sets) / A.sum()
     assert 0.6 < inside < 1
-
-
-def test_default_setting_is_that_of_the_library(graph):
-    A, _ = graph
-    default = od.ODSymNMF(4).fit_predict(A)
-    np.testing.assert_array_equal(Setting().fit_predict(A, 4), default)
-    model = od.ODSymNMF(4, normalize=None, upper=None, init="greedy")
-    paper = Setting(None, None, "greedy", None).fit_predict(A, 4)
-    np.testing.assert_array_equal(paper, model.fit_predict(A))
-    assert str(Setting(1.0)) == "degree, t = 1.0, bound (6, 5), spectral, refined"
 
 
 def test_quality_scores(graph):
