@@ -277,21 +277,21 @@ def stores_sparse(A: Similarity, r: int | None, options: "FitOptions") -> bool:
         if name == "ego":
             raise ValueError('init="ego" is for sparse_membership=True only.')
         return False
-    reason = why_not_sparse(A, options.loss, options.diagonal, options.init)
     if options.sparse_membership is True or r is None or name == "ego":
+        reason = why_not_sparse(A, options.loss, options.diagonal, options.init)
         if reason is not None:
             why = "sparse_membership=True" if options.sparse_membership is True else 'r="auto"'
             raise ValueError(f"{'init=' + repr(name) if name == 'ego' else why} {reason}")
         return True
-    is_array = name is None and not issparse(options.init)
-    if reason is not None or (is_array and as_sets(options.init, A.n, r) is None):
-        return False  # an array given as init fits into memory
     most = MAX_DENSE_MULTILEVEL if name == "multilevel" else MAX_DENSE_CLUSTERS
-    if r > most and A.n * r > MAX_DENSE_ENTRIES:
-        return True
-    size = N_COPIES * A.n * r * A.dtype.itemsize
-    available = available_memory() if size >= MAX_DENSE_ENTRIES else None
-    return available is not None and size > available
+    if r <= most or A.n * r <= MAX_DENSE_ENTRIES:
+        size = N_COPIES * A.n * r * A.dtype.itemsize
+        available = available_memory() if size >= MAX_DENSE_ENTRIES else None
+        if available is None or size <= available:
+            return False
+    if name is None and not issparse(options.init) and as_sets(options.init, A.n, r) is None:
+        return False  # an array given as init fits into memory
+    return why_not_sparse(A, options.loss, options.diagonal, options.init) is None
 
 
 def why_not_sparse(A: Similarity, loss: str, diagonal: str, init: Any = "auto") -> str | None:

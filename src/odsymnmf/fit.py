@@ -503,7 +503,11 @@ def fit_best(
 
     with progress or nullcontext():
         try:
-            _run_all(start, n_init, together, stop)
+            if together > 1:
+                _in_threads(start, n_init, together, stop)
+            else:
+                for k in range(n_init):
+                    start(k)
         except KeyboardInterrupt:
             stop.set()
             if not results:  # before the first sweep of a start
@@ -514,14 +518,10 @@ def fit_best(
     return best, status
 
 
-def _run_all(
+def _in_threads(
     start: Callable[[int], None], n_init: int, n_threads: int, stop: threading.Event
 ) -> None:
-    """Call start(0), ..., start(n_init - 1), in threads if several; set ``stop`` if one fails."""
-    if n_threads == 1:
-        for k in range(n_init):
-            start(k)
-        return
+    """Call start(0), ..., start(n_init - 1) in threads; set ``stop`` if one fails."""
     with limit_blas_threads(), ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(start, k) for k in range(n_init)]
         try:

@@ -1,8 +1,7 @@
 """Methods of a fitted model: new items, score, overlapping sets, names, and saving."""
 
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,21 +49,10 @@ N_FOLDS = 5
 class FittedModelMixin:
     """Methods of `ODSymNMF` that use a fitted model."""
 
-    # Parameters, fitted attributes and methods of the estimator.
-    affinity: Any
-    init: Any
-    random_state: Any
-    zero_weight: float
-    membership_: Any
-    labels_: Any
-    n_clusters_: int
-    similarity_: Any
-    settings_: Any
-    item_names_: Any
-    feature_names_in_: Any
-    get_params: Any
-    _affinity: Any
-    _scales: Any
+    if TYPE_CHECKING:  # parameters, fitted attributes and methods of the estimator
+
+        def __getattr__(self, name: str) -> Any: ...
+
     # Names of the features and, of words, inverse document frequencies: for `odsymnmf predict`.
     _terms: list[str] | None = None
     _idf: Any = None
@@ -93,19 +81,11 @@ class FittedModelMixin:
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        H = self.membership_
-        kept_sparse = sparse.issparse(H)
-        solve = partial(
-            solve_new_rows,
-            H=H,
-            scales=self._scales,
-            upper=bound(self.settings_["upper"]),
-            zero_weight=self.zero_weight,
-            penalized=self._penalized,
-        )
+        H, upper = self.membership_, bound(self.settings_["upper"])
+        rest = self._scales, upper, self.zero_weight, self._penalized
         pieces = blocks(X.shape[0], max(1, base.BLOCK_ENTRIES // H.shape[0]))
-        found = [solve(self._affinity.to_fitted(X[b])) for b in pieces]
-        return sparse.vstack(found, format="csr") if kept_sparse else np.concatenate(found)
+        rows = [solve_new_rows(self._affinity.to_fitted(X[b]), H, *rest) for b in pieces]
+        return sparse.vstack(rows, format="csr") if sparse.issparse(H) else np.concatenate(rows)
 
     @property
     def _penalized(self) -> bool:
@@ -328,7 +308,7 @@ class FittedModelMixin:
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
         init = {"init": arrays["init"]} if "init" in arrays else {}
-        model = cls(**header["parameters"], **init)
+        model: Any = cls(**header["parameters"], **init)
         for name in PLAIN:
             setattr(model, name, header["fitted"][name])
         for name in ARRAYS:
@@ -431,32 +411,32 @@ def _held_out_loss(
     For each fold of the fitted items, the memberships of the new items are found from their
     similarities to the other folds, and predict those to this one. NaN is an unknown similarity.
     """
-    total, n = np.zeros(2), H.shape[0]
-    place = np.arange(n) % N_FOLDS
     if sparse.issparse(H):
         zero_weight, S = zero_weight if sparse.issparse(S) else 1.0, sparse.csr_array(S)
-    for part in range(min(N_FOLDS, n)):
-        asked, told = np.flatnonzero(place == part), np.flatnonzero(place != part)
-        if sparse.issparse(H):
-            X = _solved(S[:, told], H[told], scales, upper, zero_weight, penalized)
-            total += _missed(S[:, asked], X, H[asked].astype(np.float64), scales, zero_weight)
-            continue
-        X = solve_new_rows(S[:, told], H[told], scales, upper, zero_weight).astype(np.float64)
-        for b in blocks(S.shape[0], max(1, base.BLOCK_ENTRIES // max(len(asked), 1))):
-            truth, weights = _full(S[b][:, asked], zero_weight)
-            known = ~np.isnan(truth)
-            truth, weights = np.where(known, truth, 0.0), np.where(known, weights, 0.0)
-            missed = truth - X[b] @ H[asked].T
-            total[0] += float(np.sum(weights * pair_losses(missed, scales)))
-            total[1] += float(np.sum(weights * pair_losses(truth, scales)))
+    loss = _sparse_loss if sparse.issparse(H) else _dense_loss
+    total, fold = np.zeros(2), np.arange(H.shape[0]) % N_FOLDS
+    for k in range(min(N_FOLDS, len(fold))):
+        test, train = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+        X = solve_new_rows(S[:, train], H[train], scales, upper, zero_weight, penalized)
+        X, K = X.astype(np.float64), H[test].astype(np.float64)
+        total += loss(S[:, test], X, K, scales, zero_weight)
     return total
 
 
-def _solved(S: Any, H: Any, *rest: Any) -> Any:
-    return solve_new_rows(S, H, *rest).astype(np.float64)
+def _dense_loss(S: Any, X: Array, H: Array, scales: Scales, zero_weight: float) -> Array:
+    """Return the loss between S and X H^T, and that of S."""
+    weights: Any = 1.0
+    if sparse.issparse(S):
+        stored = sparse.csr_array((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape).toarray()
+        S, weights = S.toarray(), np.where(stored > 0, 1.0, zero_weight)
+    weights = np.where(np.isnan(S), 0.0, weights)
+    S = np.nan_to_num(S.astype(np.float64))
+    return np.array(
+        [np.sum(weights * pair_losses(residual, scales)) for residual in (S - X @ H.T, S)]
+    )
 
 
-def _missed(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array:
+def _sparse_loss(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array:
     """Return the loss between S and X H^T, and that of S, at the cost of what is stored.
 
     As if nothing were stored: sum_pi x_p . h_i and sum_pi (x_p . h_i)^2 = <X^T X, H^T H>. Then what
@@ -474,11 +454,3 @@ def _missed(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array
         loss += float(np.sum(pair_losses(truth - p[known], scales)))
         alone += float(np.sum(pair_losses(truth, scales)))
     return np.array([loss, alone])
-
-
-def _full(S: Any, zero_weight: float) -> tuple[Array, Any]:
-    """Return rows in full, and what their entries weigh."""
-    if not sparse.issparse(S):
-        return S.astype(np.float64), 1.0
-    stored = sparse.csr_array((np.ones(S.nnz), S.indices, S.indptr), shape=S.shape).toarray()
-    return S.toarray().astype(np.float64), np.where(stored > 0, 1.0, zero_weight)

@@ -18,7 +18,7 @@ from odsymnmf.utils import Array
 __all__ = ["to_similarity_matrix"]
 
 
-# What the columns of an edge list are called.
+# Names of the columns of an edge list.
 ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("u", "v"))
 
 
@@ -101,6 +101,9 @@ def to_similarity_matrix(
     >>> data.matrix.toarray().tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
+    is_array = isinstance(A, np.ndarray) and A.dtype.kind in "biuf"
+    if (is_array or sparse.issparse(A)) and edge_weight in ("weight", None):
+        return Dataset(A, None)
     if isinstance(A, str | bytes | PathLike):
         raise ValueError(
             f"A is text ({str(A)[:40]!r}), not similarities; read the file first, for example with "
@@ -135,7 +138,7 @@ def is_dask(A: Any) -> bool:
 
 def is_frame(A: Any) -> bool:
     """Return whether A is a pandas DataFrame."""
-    return all(hasattr(A, name) for name in ("iloc", "index", "columns"))
+    return hasattr(A, "iloc") and hasattr(A, "columns")
 
 
 def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
@@ -238,17 +241,13 @@ def _frame_values(frame: Any) -> Any:
         try:
             return frame.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError):
+            column, kind = next((c, t) for c, t in frame.dtypes.items() if t.kind not in "biuf")
             raise ValueError(
-                "the DataFrame holds values that are not numbers; "
-                f"{_not_numbers(frame)}. Leave out or convert such columns; if the first column "
-                "holds the names, make it the index: df.set_index(df.columns[0])."
+                f"the DataFrame holds values that are not numbers; column {column!r} is of type "
+                f"{kind}. Leave out or convert such columns; if the first column holds the names, "
+                "make it the index: df.set_index(df.columns[0])."
             ) from None
     return values
-
-
-def _not_numbers(frame: Any) -> str:
-    column, kind = next((c, t) for c, t in frame.dtypes.items() if t.kind not in "biuf")
-    return f"column {column!r} is of type {kind}"
 
 
 def _frame_names(frame: Any) -> list[Any] | None:
@@ -275,7 +274,7 @@ def _frame_names(frame: Any) -> list[Any] | None:
 
 
 def first_difference(these: Sequence[Any], those: Sequence[Any]) -> str:
-    """Say where two lists of names differ first."""
+    """Return the first difference of two lists of names."""
     if len(these) != len(those):
         return f"{len(these)} and {len(those)} names"
     pairs = enumerate(zip(these, those, strict=True))
@@ -290,7 +289,7 @@ def is_networkx(A: Any) -> bool:
 
 
 def is_igraph(A: Any) -> bool:
-    return all(hasattr(A, name) for name in ("get_edgelist", "vs", "es"))
+    return hasattr(A, "get_edgelist") and hasattr(A, "vs")
 
 
 def _from_networkx(G: Any, weight: str | None) -> Dataset:
@@ -349,13 +348,13 @@ def _check_missing_weight(weight: str | None, columns: dict[str, list[Any]]) -> 
 
 
 def _numbers(values: Iterable[Any], weight: str | None, ends: Any) -> Array:
-    found = list(values)
+    weights = list(values)
     try:
-        return np.array(found, dtype=np.float64).reshape(-1)
+        return np.array(weights, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
-        k = next(k for k, value in enumerate(found) if not isinstance(value, Real | None))
+        k = next(k for k, value in enumerate(weights) if not isinstance(value, Real | None))
         raise ValueError(
-            f"the {weight} of edge {ends(k)} is {found[k]!r}, which is not a number; correct it, "
+            f"the {weight} of edge {ends(k)} is {weights[k]!r}, which is not a number; correct it, "
             "or choose another attribute with edge_weight=."
         ) from None
 
@@ -402,9 +401,9 @@ def _is_anndata(A: Any) -> bool:
 
 def _from_anndata(adata: Any, key: str) -> Dataset:
     if key not in adata.obsp:
-        there = "only " + ", ".join(map(repr, adata.obsp)) if adata.obsp else "it is empty"
+        known = "only " + ", ".join(map(repr, adata.obsp)) if adata.obsp else "it is empty"
         raise ValueError(
-            f"adata.obsp has no {key!r} ({there}); compute neighbours first with "
+            f"adata.obsp has no {key!r} ({known}); compute neighbours first with "
             "scanpy.pp.neighbors(adata), or name another matrix."
         )
     return Dataset(adata.obsp[key], list(adata.obs_names))

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Self
 
 from odsymnmf.solvers.run import Callback, Sweep
@@ -62,12 +61,7 @@ class Progress:
             self._bar = tqdm(desc=self.title, unit=f" {self.unit}", total=self.total)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
 
