@@ -44,11 +44,8 @@ class Toy(PairwiseLoss):
                 new.D[:] += E
                 squares += np.sum(E**2)
         result, D = (self.H[items], np.zeros(1)) if new is None else (new.rows, new.D)
-        return (
-            (0.0, decrease),
-            np.abs(result - old[items]).max(),
-            (0.0, np.sum(D**2) - squares),
-        )
+        violation = np.abs(result - old[items]).max()
+        return (0.0, decrease), violation, (0.0, np.sum(D**2) - squares)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
