@@ -46,8 +46,9 @@ from odsymnmf.utils import Array, as_random, limit_blas_threads, plain_signature
 
 # Graphs. Components smaller than this fraction of the largest are left out.
 MIN_COMPONENT = 0.01
-# Graphs of more than MAX_NODES are coarsened, to n / ITEMS_PER_NODE nodes, at least MIN_NODES.
-MAX_NODES, MIN_NODES, ITEMS_PER_NODE = 3000, 2000, 50
+# Graphs of more than MAX_NODES are coarsened, to n / ITEMS_PER_NODE nodes, at least MIN_NODES; if
+# no groups are found, to n / FINE nodes.
+MAX_NODES, MIN_NODES, ITEMS_PER_NODE, FINE = 3000, 2000, 50, 12
 # Independent partitions at every resolution.
 N_RUNS = 3
 # Resolutions, at equal ratios.
@@ -175,7 +176,11 @@ def n_clusters(
     with Progress("choosing the number of clusters", "partition", verbose) as progress:
         if is_graph:
             seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
-            found = GraphSearch(nonnegative(A), seed, progress).run(given, resolution)
+            links = nonnegative(A)
+            found = GraphSearch(links, seed, progress).run(given, resolution)
+            if found.evidence == "none" and A.n > MIN_NODES * FINE and resolution is None:
+                # Groups may be smaller than a few nodes.
+                found = GraphSearch(links, seed, progress, FINE).run(given, None)
         else:
             search = StabilitySearch(A, options, summary, n_jobs, progress)
             found = search.run(given, random_state)
@@ -207,7 +212,9 @@ class Partitions(NamedTuple):
 class GraphSearch:
     """Partitions of a graph at a range of resolutions."""
 
-    def __init__(self, links: Any, seed: int, progress: Progress):
+    def __init__(
+        self, links: Any, seed: int, progress: Progress, items_per_node: int = ITEMS_PER_NODE
+    ):
         self.seed, self.progress = seed, progress
         self.n, component = links.shape[0], connected_components(links, directed=False)[1]
         sizes = np.bincount(component)
@@ -219,7 +226,7 @@ class GraphSearch:
         self.graph = Graph(links)
         self.unit = link_weight(self.graph.links.data)
         n = len(self.items)
-        target = n if n <= MAX_NODES else max(MIN_NODES, n // ITEMS_PER_NODE)
+        target = n if n <= MAX_NODES else max(MIN_NODES, n // items_per_node)
         self.runs = [self.coarsen(target, run) for run in range(N_RUNS)] if links.nnz else []
         self.sample = np.random.default_rng(seed).permutation(n)[:N_SAMPLE]
 
@@ -250,11 +257,10 @@ class GraphSearch:
         k = 1 if row is None else int(table["n_clusters"][row])
         if candidates is not None:
             k = nearest(candidates, k)
-        first = self.runs[0].node
         all_labels = []
         for p in found:
             all_labels.append(np.full(self.n, -1, dtype=np.int32))
-            all_labels[-1][self.items] = p.labels[0][first]
+            all_labels[-1][self.items] = p.labels[0][self.runs[0].node]
         reason = EVIDENCE[evidence]
         if row is not None:
             reason = f"resolution {table['resolution'][row]:.3g}; {reason}"
