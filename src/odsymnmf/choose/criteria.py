@@ -130,10 +130,10 @@ def agreement(H: ArrayLike, K: ArrayLike) -> Array:
             f"got shapes {first.shape} and {second.shape}."
         )
     cosines = _normalize_columns(first).T @ _normalize_columns(second)
-    found = np.zeros(first.shape[1])
+    matched = np.zeros(first.shape[1])
     columns, partners = linear_sum_assignment(cosines, maximize=True)
-    found[columns] = cosines[columns, partners]
-    return found
+    matched[columns] = cosines[columns, partners]
+    return matched
 
 
 def _normalize_columns(H: Array) -> Array:

@@ -85,15 +85,15 @@ class Graph:
             labels = move(G, volume, resolution, rng, renumber(labels[groups]))
         return Partition(merge(self.links, self.degrees, labels, r, resolution), resolution)
 
-    def modularity(self, found: Partition) -> float:
+    def modularity(self, partition: Partition) -> float:
         """Return the modularity of the labels at the resolution, up to a constant factor."""
-        labels = found.labels
+        labels = partition.labels
         inside = np.zeros(labels.max(initial=-1) + 1)
         local_moving.inner_sums(self.links, labels, np.ones(len(labels)), inside)
         volume = np.bincount(labels[labels >= 0], weights=self.degrees[labels >= 0])
         if not volume.any():
             return 0.0
-        return float(inside.sum() - found.resolution / self.degrees.sum() * (volume @ volume))
+        return float(inside.sum() - partition.resolution / self.degrees.sum() * (volume @ volume))
 
     def best(self, *candidates: Partition) -> Partition:
         """Return the candidate with the most groups, of these that of largest modularity."""
@@ -104,11 +104,11 @@ class Graph:
         refined = self.refine(Partition(labels, initial.resolution))
         return self.best(initial, refined).labels.astype(np.intp)
 
-    def refine(self, found: Partition) -> Partition:
+    def refine(self, partition: Partition) -> Partition:
         """Improve labels by a degree-corrected block model, then by local moving."""
-        labels, r = found.labels.astype(np.int32), int(found.labels.max(initial=-1)) + 1
+        labels, r = partition.labels.astype(np.int32), int(partition.labels.max(initial=-1)) + 1
         if r == 0:
-            return found
+            return partition
         unit = self.links.data.sum(dtype=np.float64) / len(self.links.data)
         for _ in range(N_ROUNDS):
             new = block_model_labels(self.links, self.degrees, labels, r, unit)
@@ -117,8 +117,8 @@ class Graph:
             labels = new
         # Items without a group form group r meanwhile.
         rng, labels = np.random.default_rng(0), np.where(labels < 0, r, labels)
-        labels = move(self.links, self.degrees, found.resolution, rng, labels, groups=r + 1)
-        return Partition(np.where(labels == r, -1, labels), found.resolution)
+        labels = move(self.links, self.degrees, partition.resolution, rng, labels, groups=r + 1)
+        return Partition(np.where(labels == r, -1, labels), partition.resolution)
 
 
 def columns(A: Similarity, labels: Array, r: int) -> sparse.csr_array:
@@ -157,12 +157,12 @@ def search_resolution(
     """Bisect the resolution until r groups are found; failing that, the next number above r."""
     low, high, resolution = 0.0, np.inf, 1.0
     best: tuple[bool, float] = (True, np.inf)
-    found: tuple[Array, float] = (np.zeros(len(volume), dtype=np.int32), resolution)
+    result: tuple[Array, float] = (np.zeros(len(volume), dtype=np.int32), resolution)
     for _ in range(N_STEPS):
         labels = leiden(G, volume, resolution, rng)
         count = int(np.count_nonzero(is_large(np.bincount(labels, weights=sizes), r)))
         if (count < r, abs(count - r)) < best:
-            best, found = (count < r, abs(count - r)), (labels, resolution)
+            best, result = (count < r, abs(count - r)), (labels, resolution)
         if count == r:
             break
         low, high = (resolution, high) if count < r else (low, resolution)
@@ -170,7 +170,7 @@ def search_resolution(
             resolution *= 2.0
         else:
             resolution = resolution / 2.0 if low == 0 else float(np.sqrt(low * high))
-    return found
+    return result
 
 
 def is_large(sizes: Array, r: int) -> Array:
@@ -184,20 +184,20 @@ def leiden(G: Links, volume: Array, resolution: float, rng: np.random.Generator)
     for _ in range(2):
         graph, sizes, first, node = G, volume, labels, np.arange(len(volume))
         while True:
-            found = renumber(move(graph, sizes, resolution, rng, first))
-            if found.max() + 1 == len(sizes):
+            groups = renumber(move(graph, sizes, resolution, rng, first))
+            if groups.max() + 1 == len(sizes):
                 break
-            total = np.bincount(found, weights=sizes)
+            total = np.bincount(groups, weights=sizes)
             order = rng.permutation(len(sizes)).astype(np.int32)
-            parts = local_moving.refine_partition(graph, sizes, found, total, rate, order)
+            parts = local_moving.refine_partition(graph, sizes, groups, total, rate, order)
             parts = renumber(parts)
             if parts.max() + 1 == len(sizes):
-                parts = found
+                parts = groups
             first = np.empty(parts.max() + 1, dtype=np.int32)
-            first[parts] = found
+            first[parts] = groups
             node = parts[node]
             graph, sizes = aggregate(graph, sizes, parts)
-        labels = found[node]
+        labels = groups[node]
     return labels
 
 

@@ -26,7 +26,7 @@ def move_nodes(G, volume, label, total, rate, largest, order):
     indptr, indices, data = G.indptr, G.indices, G.data
     n = len(volume)
     link, slot = np.empty(n), np.full(len(total), -1, dtype=np.int32)
-    seen = np.empty(n, dtype=np.int32)
+    adjacent = np.empty(n, dtype=np.int32)
     queue, waiting = order.copy(), np.ones(n, dtype=np.bool_)
     head, size, visits = 0, n, VISITS * n
     while size > 0 and visits > 0:
@@ -36,7 +36,7 @@ def move_nodes(G, volume, label, total, rate, largest, order):
         visits -= 1
         waiting[i] = False
         own, mine = label[i], volume[i]
-        seen[0], link[0], slot[own], count = own, 0.0, 0, 1
+        adjacent[0], link[0], slot[own], count = own, 0.0, 0, 1
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if j != i:
@@ -44,13 +44,13 @@ def move_nodes(G, volume, label, total, rate, largest, order):
                 s = slot[c]
                 if s < 0:
                     s = count
-                    slot[c], seen[s], link[s] = s, c, 0.0
+                    slot[c], adjacent[s], link[s] = s, c, 0.0
                     count += 1
                 link[s] += data[p]
         best, most = own, link[0] - mine * (total[own] - mine) * rate + TIE * mine
         slot[own] = -1
         for s in range(1, count):
-            c = seen[s]
+            c = adjacent[s]
             slot[c] = -1
             gain = link[s] - mine * total[c] * rate
             if gain > most and total[c] + mine <= largest:
@@ -79,7 +79,7 @@ def refine_partition(G, volume, label, total, rate, order):
     n = len(volume)
     part, inside, alone = np.arange(n).astype(np.int32), volume.copy(), np.ones(n, dtype=np.bool_)
     link, slot = np.empty(n), np.full(n, -1, dtype=np.int32)
-    seen, outward = np.empty(n, dtype=np.int32), np.zeros(n)
+    adjacent, outward = np.empty(n, dtype=np.int32), np.zeros(n)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] != i and label[indices[p]] == label[i]:
@@ -96,12 +96,12 @@ def refine_partition(G, volume, label, total, rate, order):
                 s = slot[c]
                 if s < 0:
                     s = count
-                    slot[c], seen[s], link[s] = s, c, 0.0
+                    slot[c], adjacent[s], link[s] = s, c, 0.0
                     count += 1
                 link[s] += data[p]
         best, most, joined = i, TIE * mine, 0.0
         for s in range(count):
-            c = seen[s]
+            c = adjacent[s]
             slot[c] = -1
             gain = link[s] - mine * inside[c] * rate
             if gain > most and outward[c] >= inside[c] * (whole - inside[c]) * rate:
@@ -166,7 +166,7 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
     -log(1 + root_a root_b). ``rest_a`` is sum_b omega_ab v_b / sum(v).
     """
     k = len(rest)
-    link, seen, slot = np.empty(k), np.empty(k, dtype=np.int32), np.full(k, -1, dtype=np.int32)
+    link, adjacent, slot = np.empty(k), np.empty(k, dtype=np.int32), np.full(k, -1, dtype=np.int32)
     for i in range(len(label)):
         count, own = 0, label[i]
         for p in range(G.indptr[i], G.indptr[i + 1]):
@@ -175,16 +175,16 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
                 s = slot[c]
                 if s < 0:
                     s = count
-                    slot[c], seen[s], link[s] = s, c, 0.0
+                    slot[c], adjacent[s], link[s] = s, c, 0.0
                     count += 1
                 link[s] += G.data[p]
         best, most = own, -np.inf if degrees[i] > 0.0 else np.inf
         for s in range(count):
-            a = seen[s]
+            a = adjacent[s]
             slot[a] = -1
             worth = (TIE * (a == own) - rest[a]) * degrees[i]
             for t in range(count):
-                b = seen[t]
+                b = adjacent[t]
                 low, high = model.indptr[a], model.indptr[a + 1]
                 while low < high:
                     middle = (low + high) // 2
