@@ -334,6 +334,7 @@ class GraphSearch:
         gain = (block_model_length(alone, np.array([n])) - length) / n
         able = (table["n_clusters"] >= 2) & (ari >= MIN_ARI)
         able &= modularity >= MIN_MODULARITY * modularity.max()
+        able &= (gain > 0) | (n <= MAX_NODES)
         shorter = able & (gain > 0)
         if shorter.any():
             row, able = best_row(table, shorter), shorter
@@ -350,8 +351,6 @@ class GraphSearch:
         """Return whether modularity is far above that of random graphs with the same degrees."""
         links = self.graph.links
         n, rng = len(self.items), np.random.default_rng(self.seed)
-        if n > MAX_NODES:
-            return False
         ends = np.repeat(np.arange(n), np.diff(links.indptr))
         weights = links.data[ends < links.indices]
         values = []
