@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from odsymnmf import metrics
 from odsymnmf.metrics import (
     best_match_f1,
     label_accuracy,
@@ -132,15 +130,6 @@ class TestLabelAccuracy:
             brute_force_label_accuracy(labels, truth), abs=1e-15
         )
 
-    def test_matches_the_dense_table(self):
-        rng = np.random.default_rng(0)
-        for clusters, classes in [(1, 9), (9, 1), (30, 20), (20, 60), (60, 60)] * 4:
-            found, truth = rng.integers(0, clusters, 60), rng.integers(0, classes, 60)
-            table = np.zeros((clusters, classes))
-            np.add.at(table, (found, truth), 1)
-            best = table[linear_sum_assignment(table, maximize=True)].sum() / 60
-            assert label_accuracy(found, truth) == pytest.approx(best, abs=1e-12)
-
     def test_unassigned_items_are_wrong(self):
         assert label_accuracy([-1, -1, 0], ["a", "a", "b"]) == pytest.approx(1 / 3)
         assert label_accuracy([-1, -1], ["a", "a"]) == 0
@@ -189,8 +178,7 @@ class TestCovers:
         assert overlapping_nmi(X, Y, 100) == pytest.approx(nmi)
         assert nmi > 0.01
 
-    def test_omega_of_partitions_is_the_adjusted_rand_index(self, monkeypatch):
-        monkeypatch.setattr(metrics, "BLOCK_ITEMS", 30)  # several blocks
+    def test_omega_of_partitions_is_the_adjusted_rand_index(self):
         rng = np.random.default_rng(0)
         labels = rng.integers(5, size=(2, 200))
         X, Y = ([np.flatnonzero(z == l) for l in range(5)] for z in labels)

@@ -109,15 +109,7 @@ def as_view(H: Any, n: int | None = None, labels: ArrayLike | None = None) -> Me
         view = H
     else:
         labels = getattr(H, "labels_", None) if labels is None else labels
-        M = as_matrix(H)
-        if 0 in M.shape:
-            raise ValueError(f"H must have shape (n items, r clusters); got {M.shape}.")
-        csr = sparse.csr_array(M)
-        if not csr.has_canonical_format or not csr.data.all():
-            csr = csr.copy()
-            csr.sum_duplicates()
-            csr.eliminate_zeros()
-        view = MembershipView(csr, labels)
+        view = MembershipView(_nonzeros(as_matrix(H)), labels)
     if n is not None and view.n != n:
         raise ValueError(f"A is of {n} items, but H has {view.n} rows.")
     return view
@@ -128,8 +120,22 @@ def as_matrix(H: Any) -> Any:
     if _is_result(H):
         H = H.membership_ if hasattr(H, "membership_") else H.H
     M = as_csr(H, "H") if sparse.issparse(H) else np.asarray(H)
-    if M.ndim != 2:
-        raise ValueError(f"H must have shape (n, r); got {M.shape}.")
+    if M.ndim != 2 or 0 in M.shape:
+        raise ValueError(f"H must have shape (n items, r clusters); got {M.shape}.")
+    return M
+
+
+def _nonzeros(M: Any) -> sparse.csr_array:
+    """Return a CSR array in canonical form without stored zeros."""
+    if not sparse.issparse(M):  # SciPy's own conversion takes several times as long
+        is_nonzero = M != 0
+        indptr = np.append(0, np.cumsum(np.count_nonzero(is_nonzero, axis=1)))
+        indices = np.broadcast_to(np.arange(M.shape[1], dtype=np.int32), M.shape)[is_nonzero]
+        return sparse.csr_array((M[is_nonzero], indices, indptr), shape=M.shape)
+    if not M.has_canonical_format or not M.data.all():
+        M = M.copy()
+        M.sum_duplicates()
+        M.eliminate_zeros()
     return M
 
 

@@ -67,7 +67,10 @@ def labels(H: Any) -> Any:
     """
     if hasattr(H, "labels_"):
         return H.labels_
-    return _like(H, as_view(H).labels)
+    M = as_matrix(H)
+    if sparse.issparse(M):
+        return as_view(H).labels
+    return _like(H, np.where(M.any(axis=1), M.argmax(axis=1), -1))
 
 
 def canonical_order(H: Any) -> NDArray[np.intp]:
@@ -92,12 +95,17 @@ def canonical_order(H: Any) -> NDArray[np.intp]:
     >>> canonical_order([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
     array([1, 2, 0])
     """
-    view = as_view(H)
-    columns = view.H.indices
-    strong = np.flatnonzero(view.H.data >= 0.5 * view.column_peaks[columns])[::-1]
-    first_strong = np.zeros(view.r, dtype=np.intp)
-    first_strong[columns[strong]] = view.rows[strong]  # in reverse: the first one stays
-    return np.lexsort((first_strong, -np.round(view.totals / (view.totals.max() or 1.0), 6)))
+    M = as_matrix(H)
+    totals = M.sum(axis=0, dtype=np.float64)
+    if sparse.issparse(M):
+        view = as_view(H)
+        columns = view.H.indices
+        strong = np.flatnonzero(view.H.data >= 0.5 * view.column_peaks[columns])[::-1]
+        first_strong = np.zeros(view.r, dtype=np.intp)
+        first_strong[columns[strong]] = view.rows[strong]  # in reverse: the first one stays
+    else:
+        first_strong = (0.5 * M.max(axis=0) <= M).argmax(axis=0)
+    return np.lexsort((first_strong, -np.round(totals / (totals.max() or 1.0), 6)))
 
 
 def strength(H: Any) -> Any:

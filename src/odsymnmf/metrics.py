@@ -4,18 +4,19 @@ A cover is a list of sets of items, such as ``overlapping_sets`` returns: an ite
 several sets, or in none.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import check_array
 
-from odsymnmf.utils import Array, blocks, plain_signature, whole_number
+from odsymnmf.utils import Array, plain_signature, whole_number
 
 __all__ = [
     "best_match_f1",
@@ -29,8 +30,6 @@ __all__ = [
 Cover = Sequence[ArrayLike]
 
 UNKNOWN = -1
-# Items whose pairs the omega index stores at once.
-BLOCK_ITEMS = 256
 
 
 @plain_signature
@@ -173,22 +172,24 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
     0.716
     """
     X, Y = _indicators(found, truth)
-    n = X.shape[0] if n is None else whole_number("n, the number of items,", n, X.shape[0])
+    n = X.shape[1] if n is None else whole_number("n, the number of items,", n, X.shape[1])
     size_x, size_y = _sizes(X), _sizes(Y)
-    conditional = [_entropy(size_x, n), _entropy(size_y, n)]
-    entropies = [float(part.sum()) for part in conditional]
-    if max(entropies) == 0:
+    entropy_x, entropy_y = (_bits(size, n) + _bits(n - size, n) for size in (size_x, size_y))
+    total = float(max(entropy_x.sum(), entropy_y.sum()))
+    if total == 0:
         return 1.0  # both consist of sets of all items
-    for i, j, common in _informative_pairs(X, Y, n):
-        a, b = size_x[i], size_y[j]
-        joint = [_bits(part, n) for part in (common, a - common, b - common, n - a - b + common)]
-        total = sum(joint)
-        direct = joint[0] + joint[3] >= joint[1] + joint[2]
-        for best, other, k in ((conditional[0], b, i), (conditional[1], a, j)):
-            remaining = np.maximum(total - _entropy(other, n), 0.0)
-            np.minimum.at(best, k[direct], remaining[direct])
-    information = (sum(entropies) - sum(float(part.sum()) for part in conditional)) / 2
-    return min(max(information / max(entropies), 0.0), 1.0)
+    information = 0.0
+    remaining_y = entropy_y.copy()
+    for a, x, h in zip(size_x, X, entropy_x, strict=True):
+        common = Y @ x.toarray().ravel()
+        parts = (common, a - common, size_y - common, n - a - size_y + common)
+        both, only_x, only_y, neither = (_bits(part, n) for part in parts)
+        is_direct = both + neither >= only_x + only_y
+        joint = np.where(is_direct, both + only_x + only_y + neither, np.inf)
+        information += h - min(h, (joint - entropy_y).min())
+        remaining_y = np.minimum(remaining_y, joint - h)
+    information += (entropy_y - remaining_y).sum()
+    return min(max(float(information) / 2 / total, 0.0), 1.0)
 
 
 @plain_signature
@@ -213,7 +214,7 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
 
     Notes
     -----
-    The cost is the sum of the squared sizes of the sets, because pairs are counted.
+    Time and memory are the sum of the squared sizes of the sets, because pairs are counted.
 
     References
     ----------
@@ -228,23 +229,19 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
     >>> round(omega_index([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.615
     """
-    X, Y = (sparse.csr_array(cover) for cover in _indicators(found, truth))
-    n = X.shape[0] if n is None else whole_number("n, the number of items,", n, X.shape[0])
+    X, Y = _indicators(found, truth)
+    n = X.shape[1] if n is None else whole_number("n, the number of items,", n, X.shape[1])
     pairs = n * (n - 1) // 2
     if pairs == 0:
         return 1.0
+    shared = [sparse.triu(cover.T @ cover, 1).tocsr() for cover in (X, Y)]
     # Number of pairs by the number of sets they share.
-    counts = np.zeros((2, 1 + int(max(X.sum(axis=1).max(), Y.sum(axis=1).max()))), dtype=np.int64)
-    differ = 0
-    for block in blocks(X.shape[0], BLOCK_ITEMS):
-        shared = [_later_pairs(cover, block) for cover in (X, Y)]
-        for row, part in enumerate(shared):
-            counts[row] += np.bincount(part.data, minlength=counts.shape[1])
-        differ += int((shared[0] - shared[1]).count_nonzero())
-    counts[:, 0] = pairs - counts.sum(axis=1)
+    counts = [np.bincount(part.data, minlength=X.shape[0] + Y.shape[0]) for part in shared]
+    for count in counts:
+        count[0] = pairs - count.sum()
     # Python integers: the squares exceed 64 bits, and the fractions may be close to one.
-    agree = (pairs - differ) * pairs
-    chance = sum(a * b for a, b in zip(*counts.tolist(), strict=True))
+    agree = (pairs - int((shared[0] - shared[1]).count_nonzero())) * pairs
+    chance = sum(a * b for a, b in zip(counts[0].tolist(), counts[1].tolist(), strict=False))
     return 1.0 if chance == pairs**2 else (agree - chance) / (pairs**2 - chance)
 
 
@@ -279,12 +276,9 @@ def best_match_f1(found: Cover, truth: Cover) -> float:
     0.9
     """
     X, Y = _indicators(found, truth)
-    common = (X.T @ Y).tocoo()
-    f1 = 2 * common.data / (_sizes(X)[common.row] + _sizes(Y)[common.col])
-    best = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
-    np.maximum.at(best[0], common.row, f1)
-    np.maximum.at(best[1], common.col, f1)
-    return float((best[0].mean() + best[1].mean()) / 2)
+    f1 = (X @ Y.T).tocoo()
+    f1.data = 2 * f1.data / (_sizes(X)[f1.row] + _sizes(Y)[f1.col])
+    return float((f1.max(axis=1).mean() + f1.max(axis=0).mean()) / 2)
 
 
 def _encode(
@@ -321,52 +315,35 @@ def _codes(name: str, values: Iterable[Hashable]) -> NDArray[np.intp]:
 
 
 def _matched_fraction(clusters: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
-    """Match clusters with classes on their sparse contingency table."""
+    """Match clusters with classes on their contingency table."""
     assigned = clusters != UNKNOWN
     if not assigned.any():
         return 0.0
-    pairs = (clusters[assigned], classes[assigned])
-    n_clusters = int(clusters.max()) + 1
-    shape = (n_clusters, int(classes.max()) + 1)
-    table = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=shape).tocsr()
-    # A further column for each row: it may stay unmatched. SciPy takes a zero for a missing pair,
-    # so 1 is added to all pairs and subtracted again.
-    table.data += 1
-    choices = sparse.hstack([table, sparse.eye_array(n_clusters)], format="csr")
-    matching = min_weight_full_bipartite_matching(choices, maximize=True)
-    return float(choices[matching].sum() - n_clusters) / len(classes)
+    table = contingency_matrix(classes[assigned], clusters[assigned])
+    return float(table[linear_sum_assignment(table, maximize=True)].sum()) / len(classes)
 
 
-def _indicators(found: Cover, truth: Cover) -> list[sparse.csc_array]:
-    """Return a sparse items x sets matrix for each cover; empty sets are left out."""
-    covers = [_nonempty_sets("found", found), _nonempty_sets("truth", truth)]
-    if len({array.dtype.kind == "U" for cover in covers for array in cover}) > 1:
+def _indicators(found: Cover, truth: Cover) -> list[sparse.csr_array]:
+    """Return a sparse sets x items matrix for each cover; empty sets are left out."""
+    covers = []
+    for name, cover in (("found", found), ("truth", truth)):
+        sets = [np.asarray(items) for items in cover]
+        for k, items in enumerate(sets):
+            if items.ndim != 1 or (items.size and items.dtype.kind not in "iuU"):
+                raise ValueError(
+                    f"{name}[{k}] must be a flat array of items, numbers or strings, got "
+                    f"shape {items.shape} of {items.dtype}; a cover is a list of such arrays"
+                )
+        covers.append([items.tolist() for items in sets if items.size])
+        if not covers[-1]:
+            raise ValueError(f"{name} has only empty sets; there is nothing to compare")
+    if len({type(items[0]) for cover in covers for items in cover}) > 1:
         raise ValueError("found and truth mix numbers and names of items; use one of them")
-    joined = [np.concatenate(cover) for cover in covers]
-    names, codes = np.unique(np.concatenate(joined), return_inverse=True)
-    matrices = []
-    for cover, rows in zip(covers, np.split(codes, [len(joined[0])]), strict=True):
-        indptr = np.cumsum([0, *map(len, cover)])
-        ones = np.ones(len(rows), dtype=np.int64)
-        matrices.append(sparse.csc_array((ones, rows, indptr), shape=(len(names), len(cover))))
-    return matrices
+    binarizer = MultiLabelBinarizer(sparse_output=True).fit(covers[0] + covers[1])
+    return [sparse.csr_array(binarizer.transform(cover), dtype=np.int64) for cover in covers]
 
 
-def _nonempty_sets(name: str, cover: Cover) -> list[Array]:
-    """Return the sets that are not empty, each item once."""
-    sets = [np.asarray(items) for items in cover]
-    for k, items in enumerate(sets):
-        if items.ndim != 1 or (items.size and items.dtype.kind not in "iuU"):
-            raise ValueError(
-                f"{name}[{k}] must be a flat array of items, numbers or strings, got "
-                f"shape {items.shape} of {items.dtype}; a cover is a list of such arrays"
-            )
-    if not any(items.size for items in sets):
-        raise ValueError(f"{name} has only empty sets; there is nothing to compare")
-    return [np.unique(items) for items in sets if items.size]
-
-
-def _sizes(X: sparse.csc_array) -> Array:
+def _sizes(X: sparse.csr_array) -> Array:
     return np.diff(X.indptr).astype(np.int64)
 
 
@@ -374,34 +351,3 @@ def _bits(w: Array, n: int) -> Array:
     """Return -w log2(w / n), 0 at w = 0."""
     w = w.astype(np.float64)
     return -w * np.log2(np.where(w > 0, w, n) / n)
-
-
-def _entropy(sizes: Array, n: int) -> Array:
-    return _bits(sizes, n) + _bits(n - sizes, n)
-
-
-def _informative_pairs(
-    X: sparse.csc_array, Y: sparse.csc_array, n: int
-) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield the pairs of sets that may be informative, with the number of common items.
-
-    Sets without a common item are not informative if together they have at most half of all items:
-    with f(w) = -w log(w / n), f(a) + f(b) >= f(a + b) >= f(n - a - b) then. So beyond the pairs
-    with common items only those with a set of a quarter of all items or more are needed.
-    """
-    common = (X.T @ Y).tocoo()
-    yield common.row, common.col, common.data
-    for side, other in ((X, Y), (Y, X)):
-        for large in np.flatnonzero(4 * _sizes(side) >= n):
-            shared = other.T @ side[:, [large]].toarray()[:, 0]
-            others = np.arange(other.shape[1])
-            same = np.full(other.shape[1], large)
-            yield (same, others, shared) if side is X else (others, same, shared)
-
-
-def _later_pairs(cover: sparse.csr_array, block: slice) -> sparse.csr_array:
-    """Count the sets that items of the block share with later items."""
-    shared = (cover[block] @ cover.T).tocoo()
-    later = shared.col > shared.row + block.start
-    entries = (shared.data[later], (shared.row[later], shared.col[later]))
-    return sparse.csr_array(entries, shape=shared.shape)

@@ -47,12 +47,11 @@ class EdgeList(NamedTuple):
             i, j = np.minimum(i, j), np.maximum(i, j)
         matrix = _sum_repeated(i, j, weights, names, names, messages)
         check_finite(matrix, names, names, allow_nan=True)
-        other = matrix.T.tocsr()
-        total = matrix + other
-        both = sparse.coo_array(matrix.shape)
-        if total.nnz < 2 * matrix.nnz:
-            both = _pattern(matrix).multiply(_pattern(other)).tocoo()
+        # Entries of 1 where an edge is given; its weight may be 0.
+        given = sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
+        both = given.multiply(given.T).tocoo()
         if not directed and not both.nnz:
+            total = sparse.csr_array(matrix + matrix.T)
             _report_unknown(total, messages)
             return total, names
         n_single = matrix.nnz - both.nnz
@@ -79,11 +78,6 @@ class EdgeList(NamedTuple):
         matrix = _sum_repeated(i, j, weights, names, columns, messages)
         check_finite(matrix, names, columns)
         return matrix, names
-
-
-def _pattern(matrix: Any) -> Any:
-    ones = np.ones(matrix.nnz, dtype=np.int8)
-    return sparse.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _sum_repeated(
@@ -131,8 +125,10 @@ def to_symmetric(matrix: Any, names: list[str], symmetrize: str | None, messages
         np.fill_diagonal(matrix, 0)
     check_finite(matrix, names, names, allow_nan=True)
     matrix, unknown = fill_from_transpose(matrix)
-    gap, i, j = largest_asymmetry(matrix)
-    if gap > asymmetry(matrix.dtype) * float(abs(matrix).max()):
+    with np.errstate(over="ignore"):
+        gap = abs(matrix - matrix.T)
+    i, j = divmod(int(gap.argmax()), n)
+    if gap[i, j] > asymmetry(matrix.dtype) * float(abs(matrix).max()):
         if symmetrize is None:
             a, b = short_repr(names[i]), short_repr(names[j])
             raise ValueError(
@@ -142,7 +138,7 @@ def to_symmetric(matrix: Any, names: list[str], symmetrize: str | None, messages
         messages.append(f"made symmetric: the {symmetrize} of both directions")
         matrix = combine(matrix, symmetrize)
         check_finite(matrix, names, names)
-    elif gap > 0:
+    elif gap[i, j] > 0:
         matrix = combine(matrix, "mean")
     if unknown is not None:
         if sparse.issparse(matrix):
@@ -176,25 +172,17 @@ def check_finite(
 def fill_from_transpose(matrix: Any) -> tuple[Any, Any]:
     """Replace NaN by the other direction; return also the mask of pairs unknown in both, or None.
 
-    Those are 0 in the matrix.
+    Those are 0 in the matrix. In a sparse matrix, entries that are not stored are not known either.
     """
-    missing = np.isnan(matrix.data if sparse.issparse(matrix) else matrix)
-    if not missing.any():
+    if not np.isnan(matrix.data if sparse.issparse(matrix) else matrix).any():
         return matrix, None
+    missing = matrix != matrix
     if not sparse.issparse(matrix):
-        matrix = np.where(missing, matrix.T, matrix)
-        unknown = np.isnan(matrix)
-        matrix[unknown] = 0
-        return matrix, unknown
-    coo = matrix.tocoo()
-    i, j = coo.row[missing], coo.col[missing]
-    other = np.nan_to_num(matrix[j, i])
-    matrix = matrix.copy()
-    matrix.data[missing] = other
-    matrix.eliminate_zeros()
-    i, j = i[other == 0], j[other == 0]
-    ones = np.ones(2 * len(i), dtype=matrix.dtype)
-    return matrix, sparse.csr_array((ones, (np.r_[i, j], np.r_[j, i])), shape=matrix.shape)
+        return np.nan_to_num(np.where(missing, matrix.T, matrix)), missing & missing.T
+    known = matrix.copy()
+    known.data = np.nan_to_num(known.data)
+    known = known + known.T * missing
+    return known, (missing + missing.T) > (known != 0)
 
 
 def _report_unknown(matrix: Any, messages: list[str]) -> None:
@@ -208,27 +196,12 @@ def _report_unknown(matrix: Any, messages: list[str]) -> None:
     messages.append(f"pairs without a value are unknown: {n_unknown}")
 
 
-def largest_asymmetry(matrix: Any) -> tuple[float, int, int]:
-    """Return the largest |A_ij - A_ji|, with i and j."""
-    with np.errstate(over="ignore"):
-        gap = abs(matrix - matrix.T)
-    if sparse.issparse(gap):
-        if not gap.nnz:
-            return 0.0, 0, 0
-        coo = gap.tocoo()
-        k = int(coo.data.argmax())
-        return float(coo.data[k]), int(coo.row[k]), int(coo.col[k])
-    i, j = divmod(int(gap.argmax()), len(gap))
-    return float(gap[i, j]), i, j
-
-
 def combine(matrix: Any, symmetrize: str) -> Any:
     """Return the max, mean or sum of A and A^T; entries that are not stored count as 0."""
-    is_sparse = sparse.issparse(matrix)
-    other = matrix.T.tocsr() if is_sparse else matrix.T
+    other = matrix.T
     with np.errstate(over="ignore"):
         if symmetrize == "max":
-            return matrix.maximum(other) if is_sparse else np.maximum(matrix, other)
+            return matrix.maximum(other) if sparse.issparse(matrix) else np.maximum(matrix, other)
         if symmetrize == "sum":
             return matrix + other
         return matrix * 0.5 + other * 0.5  # the sum of two large values may overflow
