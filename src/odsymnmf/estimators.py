@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import Signature, signature
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -27,15 +26,11 @@ from odsymnmf.fit import (
 from odsymnmf.fitted_model import FittedModelMixin
 from odsymnmf.inputs import is_dask, weights_for
 from odsymnmf.memberships import canonical_order, labels, refine_labels
-from odsymnmf.progress import CallbackSupportMixin, CallbackTasks, with_callbacks
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.solvers.losses import make_solver
 from odsymnmf.utils import RandomState, plain_signature, whole_number
 
 
-class ODSymNMF(
-    CallbackSupportMixin, FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Cluster the items behind similarities, leaving every self-similarity out.
 
     Find memberships H >= 0 (n_samples x n_clusters) that minimise
@@ -253,7 +248,6 @@ class ODSymNMF(
         self.checkpoint_every = checkpoint_every
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -332,22 +326,13 @@ class ODSymNMF(
         problem = prepare(raw, r, options, summary)
         self._affinity.normalization = problem.normalization
         self.settings_ = problem.settings.as_dict()
-        tasks = None
-        if hasattr(self, "_skl_callbacks"):
-            # Callbacks may predict during the fit.
-            self._scales = make_solver(
-                self.loss, problem.A, np.inf, diagonal=self._diagonal, l1_ratio=self.l1_ratio
-            ).scales
-            reconstruct = partial(self._fitted, raw, problem)
-            tasks = CallbackTasks(self, X, self.n_init, self.max_iter, reconstruct)
         best, self.status_ = fit_best(
             problem,
             self.n_init,
             title=type(self).__name__,
             verbose=self.verbose,
-            watch=None if tasks is None else tasks.watch,
         )
-        self.__dict__.update(self._fitted(raw, problem, best.H))
+        self._set_memberships(raw, problem, best.H)
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.restart_steps_, self.loss_terms_ = best.restart_steps, best.loss_terms
         self.converged_ = best.converged
@@ -356,8 +341,6 @@ class ODSymNMF(
             if not problem.settings.sparse:
                 self.settings_ |= hint(raw, summary, best.scales, self.labels_)
             self.settings_ |= reasons_unassigned(summary, self.labels_)
-        if tasks is not None:
-            tasks.end()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.
@@ -443,8 +426,8 @@ class ODSymNMF(
         )
         return int(self.n_clusters_search_.n_clusters)
 
-    def _fitted(self, raw: Similarity, problem: Problem, H: Any) -> dict[str, Any]:
-        """Return the fitted attributes that follow from H."""
+    def _set_memberships(self, raw: Similarity, problem: Problem, H: Any) -> None:
+        """Set the fitted attributes that follow from H."""
         order = canonical_order(H)
         H = H[:, order].sorted_indices() if sparse.issparse(H) else np.take(H, order, axis=1)
         rule, graph, groups = problem.settings.refine, problem.graph, problem.groups
@@ -454,12 +437,8 @@ class ODSymNMF(
             clusters = refine_labels(H, raw, rule=rule)
         else:
             clusters = graph.best_labels(groups.reordered(order), labels(H))
-        return {
-            "membership_": H,
-            "labels_": clusters,
-            "n_clusters_": int(H.shape[1]),
-            "n_unassigned_": int((clusters < 0).sum()),
-        }
+        self.membership_, self.labels_ = H, clusters
+        self.n_clusters_, self.n_unassigned_ = int(H.shape[1]), int((clusters < 0).sum())
 
 
 # Parameters and attributes of ODSymNMF that SymNMF does not have.

@@ -455,12 +455,8 @@ def _best_columns(M: Any, r: int | None) -> Any:
     return M
 
 
-# Called with the number of a start: a context with the function to call after its sweeps.
-Watch = Callable[[int], AbstractContextManager[Callable[[Sweep], bool]]]
-
-
 def fit_best(
-    problem: Problem, n_init: int = 1, *, title: str, verbose: int = 0, watch: Watch | None = None
+    problem: Problem, n_init: int = 1, *, title: str, verbose: int = 0
 ) -> tuple[Factorization, Status]:
     """Fit from ``init`` and n_init - 1 random initializations.
 
@@ -484,7 +480,7 @@ def fit_best(
             if progress is not None:
                 rows = "" if sweep.rows is None else f", {sweep.rows:,} rows"
                 progress.update(f"objective {lowest:.6g}{rows}", int(sweep.is_complete))
-            return bool(after and after(sweep)) or stop.is_set()
+            return stop.is_set()
 
         if stop.is_set():
             return
@@ -493,10 +489,9 @@ def fit_best(
             seed, path = int(2**32 * draws[k - 1]), options.checkpoint
             own = replace(own, init="random", random_state=seed, from_partition=False)
             own = replace(own, checkpoint=None if path is None else f"{path}.{k}")
-        with nullcontext() if watch is None else watch(k) as after:
-            if progress is not None or after is not None or n_init > 1:
-                own = replace(own, callback=callback)
-            result = fit(problem.A, problem.r, own)
+        if progress is not None or n_init > 1:
+            own = replace(own, callback=callback)
+        result = fit(problem.A, problem.r, own)
         if result.status == "interrupted":
             stop.set()
         results.append((result.objective, k, result))

@@ -1,4 +1,4 @@
-"""Several starts, progress, callbacks, and Ctrl-C on the way."""
+"""Several starts, progress and Ctrl-C on the way."""
 
 import os
 import signal
@@ -8,12 +8,11 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import __version__ as sklearn_version
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
-from odsymnmf import ODSymNMF, progress
+from odsymnmf import ODSymNMF, fit, progress
 from odsymnmf.fit import InterruptedWarning
 
 # Starts
@@ -63,7 +62,7 @@ def test_one_warning_where_the_best_start_has_not_converged(A):
         assert ODSymNMF(3, max_iter=2, tol=10).fit(A).converged_
 
 
-# Progress and callbacks
+# Progress
 
 
 def test_verbose_shows_a_bar_with_the_objective(A, capsys):
@@ -98,117 +97,40 @@ def test_verbose_2_prints_a_line_every_five_seconds(A, capsys, monkeypatch):
     assert lines[-1].endswith(f"objective {model.history_[6]:.6g}")
 
 
-needs_callbacks = pytest.mark.skipif(
-    not hasattr(ODSymNMF, "set_callbacks"),
-    reason=f"scikit-learn {sklearn_version} has no callbacks (1.9 does)",
-)
-
-
-class Recorder:
-    """A callback of scikit-learn's protocol that keeps what it sees."""
-
-    def __init__(self, stop_after=10**9):
-        self.stop_after = stop_after
-        self.events, self.objectives, self.labels = [], [], []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-        self.events.append(f"end {context.task_name}")
-        if fitted_estimator is not None:
-            H = fitted_estimator.membership_
-            self.objectives.append(od.objective(X, H))
-            self.labels.append(fitted_estimator.predict(X))
-        return context.task_name == "sweep" and len(self.objectives) >= self.stop_after
-
-
-@needs_callbacks
-def test_callbacks_see_every_sweep(A):
-    seen = Recorder()
-    model = ODSymNMF(3, normalize=None).set_callbacks(seen).fit(A)
-    assert seen.events[:4] == ["setup", "begin fit", "begin start", "begin sweep"]
-    assert seen.events[-3:] == ["end start", "end fit", "teardown"]
-    assert_allclose(seen.objectives, model.history_[1:], rtol=1e-9)
-    assert seen.events.count("begin sweep") == seen.events.count("end sweep")
-    assert len(seen.labels[-1]) == 27
-
-
-@needs_callbacks
-def test_callbacks_can_stop_a_fit(A):
-    model = ODSymNMF(3, init="random", random_state=0).set_callbacks(Recorder(stop_after=2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # stopped on request: nothing to warn of
-        model.fit(A)
-    assert model.n_iter_ == 2
-
-
-@needs_callbacks
-def test_callbacks_at_the_last_sweep_and_with_threads(A):
-    seen = Recorder()
-    model = ODSymNMF(3, max_iter=3, tol=0, n_init=3, n_jobs=2, random_state=0)
-    with pytest.warns(ConvergenceWarning):
-        model.set_callbacks(seen).fit(A)
-    assert seen.events.count("end start") == 3
-    assert seen.events.count("end sweep") == 9
-
-
 # Ctrl-C and errors
 
 
-class Failing(Recorder):
-    """Raise an error at the end of a sweep, counted over all starts, or at the begin of a start."""
+def fail_at(monkeypatch, number, error):
+    """Raise the error instead of a fit, the first of which has number 1."""
+    calls, original = [], fit.fit
 
-    def __init__(self, error, *, sweep=None, start=None):
-        super().__init__()
-        self.error, self.sweep, self.start = error, sweep, start
+    def failing(*args):
+        calls.append(args)
+        if len(calls) == number:
+            raise error
+        return original(*args)
 
-    def on_fit_task_begin(self, estimator, context):
-        super().on_fit_task_begin(estimator, context)
-        if self.start is not None and self.events.count("begin start") == self.start:
-            raise self.error
-
-    def on_fit_task_end(self, estimator, context, **info):
-        self.events.append(f"end {context.task_name}")
-        starts, sweeps = self.events.count("begin start"), self.events.count("end sweep")
-        if self.sweep is not None and (starts, sweeps) >= self.sweep:
-            self.sweep = None
-            raise self.error
+    monkeypatch.setattr(fit, "fit", failing)
 
 
-@needs_callbacks
-def test_interrupting_a_start_compares_those_begun_and_begins_no_other(A):
-    callback = Failing(KeyboardInterrupt, sweep=(2, 0))
-    model = ODSymNMF(3, n_init=5, random_state=0).set_callbacks(callback)
-    with pytest.warns(InterruptedWarning):
-        model.fit(A)
-    assert callback.events.count("begin start") == 2
-    assert model.status_ == "interrupted"
-    assert np.isfinite(model.membership_).all()
-
-
-@needs_callbacks
-def test_interrupting_between_starts_keeps_those_done(A):
-    model = ODSymNMF(3, n_init=5, random_state=0)
-    with pytest.warns(InterruptedWarning):
-        model.set_callbacks(Failing(KeyboardInterrupt, start=3)).fit(A)
+def test_interrupting_between_starts_keeps_those_done(A, monkeypatch):
     two = ODSymNMF(3, n_init=2, random_state=0).fit(A)
+    model = ODSymNMF(3, n_init=5, random_state=0)
+    with monkeypatch.context() as patch:
+        fail_at(patch, 3, KeyboardInterrupt)
+        with pytest.warns(InterruptedWarning):
+            model.fit(A)
     assert model.objective_ == two.objective_
+    fail_at(monkeypatch, 1, KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):  # before the first start is done
-        model.set_callbacks(Failing(KeyboardInterrupt, start=1)).fit(A)
+        model.fit(A)
 
 
-@needs_callbacks
-def test_an_error_in_a_thread_stops_the_other_starts(A):
+def test_an_error_in_a_thread_stops_the_other_starts(A, monkeypatch):
     model = ODSymNMF(3, n_init=2, n_jobs=2, tol=0, max_iter=10**7, random_state=0)
+    fail_at(monkeypatch, 2, ValueError("bad"))
     with pytest.raises(ValueError, match="bad"):
-        model.set_callbacks(Failing(ValueError("bad"), sweep=(2, 50))).fit(A)
+        model.fit(A)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -35,7 +35,8 @@ CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
 COMMENT = re.compile(rb"\n[ \t]*[#%][^\n]*")
 # An id such as 007 is a name, and one of 19 digits may not fit into 64 bits.
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-SENTENCES = "a column holds sentences: to cluster texts, use io.read_texts or --text"
+# The digits come first, because they are searched fastest.
+PADDED_INTEGER = re.compile(rb'0[0-9](?<=[\s,;"]0[0-9])')
 
 
 @dataclass(frozen=True)
@@ -268,8 +269,6 @@ def read_edges(
     elif header is None and find_ends(top) is None:
         messages.append(f"the first row is taken as a header: {shorten(top)}")
     messages += column_messages(names, used, typed=directed is not None)
-    if all(len(row[used.ends[1]].split()) > 3 for row in rows):
-        messages.append(SENTENCES)
     weights = None if used.weight is None else text.to_float(frame[used.weight], int(is_header))
     if not bipartite:
         return EdgeList(codes[0], codes[1], weights, items, messages, directed)
@@ -297,19 +296,11 @@ def _parse_columns(text: DelimitedText, header: bool | None, used: EdgeColumns) 
     """Parse the rows below the header; both ends are integers, or strings if some are not."""
     numbers = [] if used.weight is None else [used.weight]
     cells = [row[k] for row in text.head[bool(header) :] for k in used.ends]
-    if all(map(INTEGER.fullmatch, cells)) and not _has_padded_integers(text.data):
+    if all(map(INTEGER.fullmatch, cells)) and not PADDED_INTEGER.search(text.data):
         with suppress(ValueError, OverflowError):
             dtype = dict.fromkeys(used.ends, np.int64) | dict.fromkeys(numbers, np.float64)
             return text.parse(bool(header), dtype, numbers, NANS)
     return text.parse(bool(header), dict.fromkeys(used.ends, str), numbers, NANS)
-
-
-def _has_padded_integers(data: bytes) -> bool:
-    """Whether a field begins with 0 and another digit, as in 007."""
-    characters = np.frombuffer(data, dtype=np.uint8)
-    zeros = np.flatnonzero(characters[1:-1] == ord("0"))
-    is_first = np.isin(np.arange(256), [*b' \t\n\r,;"'])[characters[zeros]]
-    return bool((is_first & (characters[zeros + 2] - np.uint8(ord("0")) < 10)).any())
 
 
 def number_items(columns: list[Any]) -> tuple[Array, list[str]]:
