@@ -229,7 +229,7 @@ def test_noise_is_weak_evidence():
 
 def test_errors(graph):
     A, _ = graph
-    with pytest.raises(ValueError, match="candidates is empty"):
+    with pytest.raises(ValueError, match="candidates must be numbers"):
         od.choose.n_clusters(A, [])
     with pytest.raises(ValueError, match="candidates must be a whole number >= 1"):
         od.choose.n_clusters(A, [0, 2])

@@ -45,7 +45,6 @@ def test_usage(edges, tmp_path, arguments, words):
         ("0,1,2,3\n1,0,1,1\n0,1,0,1\n3,1,1,0\n", [], ["symmetrize"]),
         ("0,-1,-2\n-1,0,1\n-2,1,0\n", ["--normalize", "degree"], ['normalize="degree"']),
         ("0,1,2\n1,0,1\n2,1,0\n", ["--zero-weight", 0.5], ["zero_weight=0.5"]),
-        ("a,b\nb,c\n", ["--init", "l2"], ["init='l2'"]),
         ("a,b\nb,c\n", ["--tol", "nan"], ["tol must be a number >= 0"]),
         ("a,b\nb,c\n", ["--n-jobs", 0], ["n_jobs must be"]),
         ("a,b\nb,c\n", ["-r", 0], ["n_clusters", "0"]),

@@ -6,7 +6,7 @@ from typing import get_args
 from cli_problems import run
 
 import odsymnmf as od
-from odsymnmf import affinity, defaults, io
+from odsymnmf import affinity, io
 from odsymnmf.cli.cluster import cluster
 from odsymnmf.cli.options import FIT, FORMATS
 from odsymnmf.fit import LossName
@@ -58,7 +58,7 @@ def test_choices_are_those_of_the_library():
     }
     assert io.FORMATS == FORMATS
     assert choices["affinity"] == [*affinity.AFFINITIES]
-    initializations = {"auto", "multilevel", *INITIALIZATIONS, *defaults.SPARSE_INITIALIZATIONS}
+    initializations = {"auto", "multilevel", "ego", *INITIALIZATIONS}
     assert {*choices["init"]} == initializations
     assert choices["loss"] == [*losses.names()] == [*get_args(LossName)]
 

@@ -484,9 +484,9 @@ def all_in_use(found: Array, r: int) -> bool:
 
 def check_candidates(candidates: Iterable[Any], n: int) -> list[int]:
     """Return the user's candidates, checked and in ascending order."""
+    if isinstance(candidates, str) or not (candidates := [*candidates]):
+        raise ValueError(f"candidates must be numbers, as a list or range; got {candidates!r}.")
     numbers = sorted({whole_number("candidates", r, 1) for r in candidates})
-    if not numbers:
-        raise ValueError("candidates is empty; give at least one number of clusters, or None.")
     if numbers[0] > n:
         raise ValueError(f"candidates begin with {numbers[0]}, but there are {n} items only.")
     return [r for r in numbers if r <= n]
