@@ -5,6 +5,7 @@ are made with NumPy and SciPy, and only public names are used, so that any two v
 """
 
 import hashlib
+import inspect
 import json
 import sys
 import time
@@ -117,6 +118,8 @@ def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
     estimator = setting["estimator"]
     A, weights = similarity(name, dtype, setting["weights"])
     call = getattr(od, estimator) if estimator else od.factorize
+    if "sparse_membership" in options and "memberships" in inspect.signature(call).parameters:
+        options["memberships"] = "sparse" if options.pop("sparse_membership") else "full"  # old name
     if "init" in options:
         options["init"] = start(options["init"], SIZES[name][0], r, dtype)
     if not estimator:
