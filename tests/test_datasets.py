@@ -1,5 +1,6 @@
 import sys
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -31,14 +32,13 @@ def off_diagonal(A):
     return A[~np.eye(len(A), dtype=bool)]
 
 
-class TestCliques:
-    @given(sizes)
-    def test_blocks_of_ones(self, sizes):
-        A, H = cliques(sizes)
-        group = [g for g, size in enumerate(sizes) for _ in range(size)]
-        assert A.dtype == H.dtype == np.float64
-        assert np.array_equal(A, [[float(a == b) for b in group] for a in group])
-        assert np.array_equal(H, [[float(a == l) for l in range(len(sizes))] for a in group])
+@given(sizes)
+def test_cliques_are_blocks_of_ones(sizes):
+    A, H = cliques(sizes)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    assert A.dtype == H.dtype == np.float64
+    assert np.array_equal(A, group[:, None] == group)
+    assert np.array_equal(H, group[:, None] == np.arange(len(sizes)))
 
 
 class TestFlip:
@@ -98,44 +98,30 @@ class TestPlantedPartition:
     @given(sizes)
     def test_certain_edges(self, sizes):
         blocks = cliques(sizes)[0]
-        np.fill_diagonal(blocks, 0)
-        ones = 1 - np.eye(len(blocks))
-        for p_in, p_out, expected in (
-            (1, 0, blocks),
-            (0, 1, ones - blocks),
-            (1, 1, ones),
-            (0, 0, 0 * ones),
-        ):
+        for p_in, p_out in ((1, 0), (0, 1), (1, 1), (0, 0)):
+            expected = p_in * blocks + p_out * (1 - blocks)
+            np.fill_diagonal(expected, 0)
             assert np.array_equal(planted_partition(sizes, p_in, p_out)[0].toarray(), expected)
 
     @given(st.integers(1, 3 * 10**9), st.data())
     def test_numbering_of_huge_groups_is_exact(self, i, data):
         # Beyond 2^53 a double cannot hold the number of a pair.
-        j = data.draw(st.integers(0, i - 1))
-        for t, pair in (
-            (i * (i - 1) // 2 + j, (i, j)),
-            (i * (i - 1) // 2, (i, 0)),
-            (i * (i + 1) // 2 - 1, (i, i - 1)),
-        ):
-            got = _pairs_inside(np.array([t]), np.array([3 * 10**9 + 1]))
-            assert tuple(int(x[0]) for x in got) == pair
+        for j in (0, data.draw(st.integers(0, i - 1)), i - 1):
+            pair = _pairs_inside(np.array([i * (i - 1) // 2 + j]), np.array([3 * 10**9 + 1]))
+            assert [int(x[0]) for x in pair] == [i, j]
 
     @pytest.mark.parametrize(("p_in", "p_out"), [(0.7, 0.2), (0.05, 0.95)])
     def test_every_graph_has_its_probability(self, p_in, p_out):
         # Groups {0, 1, 2} and {3}: 3 pairs inside, 3 across, 64 graphs.
-        rng = np.random.default_rng(0)
-        rounds = 5000
+        rng, rounds = np.random.default_rng(0), 5000
         i, j = np.triu_indices(4, 1)
-        outcomes = Counter()
-        for _ in range(rounds):
-            A, _ = planted_partition([3, 1], p_in, p_out, rng)
-            outcomes[tuple(A.toarray()[i, j].astype(int))] += 1
+        graphs = [planted_partition([3, 1], p_in, p_out, rng)[0].toarray() for _ in range(rounds)]
+        outcomes = Counter(tuple(A[i, j]) for A in graphs)
         p = np.where(j < 3, p_in, p_out)
-        for code in range(64):
-            graph = np.array([code >> k & 1 for k in range(6)])
+        for graph in product((0, 1), repeat=6):
             q = np.where(graph, p, 1 - p).prod()
             sigma = np.sqrt(rounds * q * (1 - q))
-            assert abs(outcomes[tuple(graph.tolist())] - rounds * q) < 5 * sigma + 3
+            assert abs(outcomes[graph] - rounds * q) < 5 * sigma + 3
 
 
 @pytest.mark.parametrize(
@@ -143,9 +129,7 @@ class TestPlantedPartition:
     [
         (lambda: cliques([]), "sizes is empty; pass one positive integer per group"),
         (lambda: cliques([3, 0]), r"sizes\[1\] must be a whole number >= 1; got 0"),
-        (lambda: cliques([2.0]), r"sizes\[0\] must be a whole number >= 1; got 2.0"),
         (lambda: flip(np.eye(2), 1.1), "delta must be a number from 0 to 1, got 1.1"),
-        (lambda: flip(np.eye(2), np.nan), "delta must be a number from 0 to 1, got nan"),
         (lambda: flip(np.ones((2, 3)), 0.1), r"square array of .* got ndarray of shape \(2, 3\)"),
         (lambda: flip(csr_array(np.eye(2)), 0.1), r"\.toarray\(\)"),
         (lambda: flip([[0, 2], [2, 0]], 0.1), r"symmetric off the diagonal, but A\[0, 1\] is 2"),
@@ -184,8 +168,7 @@ def test_the_seed_decides_and_generators_advance(generate, make):
     assert np.array_equal(first, generate(state)) == (make is int)
 
 
-class TestLesMiserables:
-    def test_without_networkx(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "networkx", None)
-        with pytest.raises(ImportError, match=r'pip install "odsymnmf\[graphs\]"'):
-            les_miserables()
+def test_les_miserables_needs_networkx(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(ImportError, match=r'pip install "odsymnmf\[graphs\]"'):
+        les_miserables()

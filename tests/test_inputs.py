@@ -37,24 +37,10 @@ def as_sets(clusters):
 
 def test_a_graph_gives_what_networkx_makes_of_it(G):
     G.add_edge("a", "b", weight=2.5)
-    G.add_edge("e", "e")
-    data = inputs.to_similarity_matrix(G)
-    A, names = data.matrix, data.names
-    expected = nx.to_scipy_sparse_array(G).toarray()
-    np.fill_diagonal(expected, 0)
-    got = A.toarray()
-    np.fill_diagonal(got, 0)
-    assert_array_equal(got, expected)
-    assert names == list(G)
-
-
-def test_parallel_edges_are_summed():
-    G = nx.MultiGraph([("a", "b", {"weight": 2}), ("a", "b", {"weight": 3}), ("a", "c")])
-    assert inputs.to_similarity_matrix(G).matrix.toarray().tolist() == [
-        [0, 5, 1],
-        [5, 0, 0],
-        [1, 0, 0],
-    ]
+    for graph in (G, G.to_directed(), nx.MultiGraph([*G.edges, ("a", "b", {"weight": 3})])):
+        data = inputs.to_similarity_matrix(graph)
+        assert_array_equal(data.matrix.toarray(), nx.to_scipy_sparse_array(graph).toarray())
+        assert data.names == list(graph)
 
 
 def test_edge_weight_chooses_an_attribute_and_unused_numbers_are_named(G):
@@ -77,12 +63,7 @@ def test_edge_weight_chooses_an_attribute_and_unused_numbers_are_named(G):
         model.fit(np.eye(3), edge_weight="trips")
 
 
-def test_directed_graphs_need_both_directions(G):
-    both = G.to_directed()
-    assert_array_equal(
-        inputs.to_similarity_matrix(both).matrix.toarray(),
-        inputs.to_similarity_matrix(G).matrix.toarray(),
-    )
+def test_directed_graphs_need_both_directions():
     with pytest.raises(ValueError, match=r"directed.*A\.maximum\(A\.T\)"):
         od.factorize(nx.DiGraph(LINKS), 2)
 
@@ -110,46 +91,29 @@ def test_unknown_pairs_of_a_graph_are_left_out(G, unknown):
     assert as_sets(ODSymNMF(2, loss="l1").fit(G).overlapping_sets()) == SETS
 
 
-def test_nodes_may_be_anything():
-    G = nx.grid_2d_graph(3, 3)
-    model = ODSymNMF(2).fit(G)
-    assert model.item_names_ == list(G)
-    assert list(model.membership_frame().index) == list(G)
-    assert model.labels_series()[(1, 1)] == model.labels_[4]
-
-
-def test_names_come_back(G):
+@pytest.mark.parametrize("kind", ["names", "positions"])
+def test_names_come_back(G, kind):
+    if kind == "positions":
+        G = nx.relabel_nodes(G, {node: (k, k % 2) for k, node in enumerate(G)})
     model = ODSymNMF(2, loss="l1").fit(G)
-    assert as_sets(model.overlapping_sets()) == SETS
-    assert as_sets(model.overlapping_sets(rule="loss")) == SETS
-    assert isinstance(model.labels_, np.ndarray)
-    assert model.labels_series().index.tolist() == list(G)
+    index = {node: k for k, node in enumerate(G)}
+    sets = memberships.overlapping_sets(model.membership_)
+    assert [[index[node] for node in items] for items in model.overlapping_sets()] == sets
+    assert model.item_names_ == list(G)
+    assert model.labels_series()[list(G)[1]] == model.labels_[1]
+    assert list(model.membership_frame().index) == list(G)
     assert_array_equal(model.membership_frame(), model.membership_)
     assert od.factorize(G, 2).names == list(G)
     assert od.factorize(nx.to_numpy_array(G), 2).names is None
-
-
-def test_plots_take_graphs_and_frames(G, frame):
-    pytest.importorskip("matplotlib")
-    model = ODSymNMF(2).fit(G)
-    for A in (G, frame):
-        ax = od.plots.plot_graph(A, model.membership_)
-        assert [text.get_text() for text in ax.texts] == list(G)
-    od.plots.plot_matrix(G, model.membership_)
-    ax = od.plots.plot_memberships(model.membership_frame())
-    assert {tick.get_text() for tick in ax.get_yticklabels()} == set(G)
+    if kind == "names":
+        assert as_sets(model.overlapping_sets()) == SETS
+        assert as_sets(model.overlapping_sets(rule="loss")) == SETS
 
 
 @pytest.mark.filterwarnings("ignore:.*no clear structure")
-@pytest.mark.parametrize("source", ["read", "to_similarity_matrix", "dataset"])
-def test_a_dataset_is_accepted_wherever_similarities_are(source, tmp_path):
+def test_a_dataset_is_accepted_wherever_similarities_are():
     plt = pytest.importorskip("matplotlib.pyplot")
     data = od.datasets.les_miserables()
-    if source == "to_similarity_matrix":
-        data = inputs.to_similarity_matrix(nx.les_miserables_graph())
-    elif source == "read":
-        nx.write_graphml(nx.les_miserables_graph(), tmp_path / "graph.graphml")
-        data = od.io.read(tmp_path / "graph.graphml")
     model, plain = ODSymNMF(6).fit(data), ODSymNMF(6).fit(data.matrix)
     assert_array_equal(model.labels_, plain.labels_)
     assert model.labels_series().index.tolist() == data.names
@@ -166,15 +130,9 @@ def test_a_dataset_is_accepted_wherever_similarities_are(source, tmp_path):
             shown = [text.get_text() for text in [*ax.texts, *ax.get_yticklabels()]]
             assert {*shown} >= {*data.names}
         assert od.plots.plot_matrix(data, result).images
-        assert od.plots.plot_convergence(result).lines
         plt.close("all")
-
-
-def test_features_in_a_dataset_keep_their_names():
-    data = od.io.Dataset(np.eye(4)[:, :2] + 1, list("abcd"))
-    model = ODSymNMF(2, affinity="cosine").fit(data)
-    assert model.item_names_ == data.names
-    assert_array_equal(model.predict(data), model.predict(data.matrix))
+    frame = od.plots.plot_memberships(model.membership_frame())
+    assert {text.get_text() for text in frame.get_yticklabels()} == {*data.names}
 
 
 def test_results_are_read_with_their_names_and_refined_labels(G):
@@ -183,9 +141,7 @@ def test_results_are_read_with_their_names_and_refined_labels(G):
     assert memberships.frame(od.factorize(G, 2)).index.tolist() == list(G)
     model.labels_ = 1 - model.labels_
     assert_array_equal(memberships.labels(model), model.labels_)
-    assert_array_equal(memberships.strength(model), memberships.strength(model.membership_))
-    drawn = od.plots.matrix_picture(G, model)
-    assert drawn.edges[1] == (model.labels_ == 0).sum()
+    assert od.plots.matrix_picture(G, model).edges[1] == (model.labels_ == 0).sum()
 
 
 @pytest.mark.filterwarnings("ignore:0 groups found")
@@ -213,7 +169,7 @@ def test_similarities_without_a_diagonal_are_not_taken_for_distances():
     groups = np.repeat([0, 1], 5)
     A = np.where(groups[:, None] == groups, 0.9, 0.2)
     np.fill_diagonal(A, 0)
-    for similarity in (A, 1 - np.eye(6), A / 2 + 0.3 - 0.3 * np.eye(10) - A * np.eye(10)):
+    for similarity in (A, 1 - np.eye(6)):
         ODSymNMF(2, tol=1).fit(similarity)
 
 
@@ -222,7 +178,6 @@ def test_annotated_graphs_can_be_written(G, tmp_path):
     od.graphs.annotate(G, model)
     json.dumps(nx.adjacency_data(G))
     nx.write_gml(G, tmp_path / "g.gml")
-    nx.write_graphml(G, tmp_path / "g.graphml")
     again = nx.read_gml(tmp_path / "g.gml")
     assert dict(again.nodes(data="cluster")) == model.labels_series().to_dict()
     assert_allclose(
@@ -233,10 +188,9 @@ def test_annotated_graphs_can_be_written(G, tmp_path):
     assert dict(other.nodes(data="group")) == dict(G.nodes(data="cluster"))
     # Not one attribute for every cluster: there may be thousands.
     assert {*other.nodes["c"]} == {"group", "group_memberships"}
-    assert {*other.nodes(data="group_memberships")} == {
-        (x, " ".join(f"{l}:{h:g}" for l, h in enumerate(row) if h))
-        for x, row in zip(G, model.membership_, strict=True)
-    }
+    assert other.nodes["a"]["group_memberships"] == " ".join(
+        f"{l}:{h:g}" for l, h in enumerate(model.membership_[0]) if h
+    )
     with pytest.raises(ValueError, match="5 nodes"):
         od.graphs.annotate(G, np.ones((4, 2)))
     with pytest.raises(ValueError, match="ndarray"):
@@ -259,18 +213,18 @@ def test_a_frame_gives_index_and_values(frame):
 
 
 def test_index_and_columns_must_agree(frame):
-    shuffled = frame.loc[["b", "a", "c", "d", "e"]]
-    for fit in (ODSymNMF(2).fit, lambda A: od.factorize(A, 2)):
-        with pytest.raises(ValueError, match=r"'b' and 'a' at position 0.*df\.loc\[df\.columns\]"):
-            fit(shuffled)
-    with pytest.raises(ValueError, match=r"'e' and 'z' at position 4.*same items"):
-        od.factorize(frame.rename(columns={"e": "z"}), 2)
-    with pytest.raises(ValueError, match="5 rows and 4 columns"):
-        od.factorize(frame.iloc[:, :4], 2)
-
-
-def test_rows_that_are_only_counted_have_the_names_of_the_columns(frame):
-    assert inputs.to_similarity_matrix(frame.reset_index(drop=True)).names == list(frame.columns)
+    counted = frame.reset_index(drop=True)
+    assert inputs.to_similarity_matrix(counted).names == list(frame.columns)
+    for wrong, message in [
+        (
+            frame.loc[["b", "a", "c", "d", "e"]],
+            r"'b' and 'a' at position 0.*df\.loc\[df\.columns\]",
+        ),
+        (frame.rename(columns={"e": "z"}), "'e' and 'z' at position 4.*same names"),
+        (frame.iloc[:, :4], "5 rows and 4 columns"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            od.factorize(wrong, 2)
 
 
 def test_names_in_a_column_are_pointed_out(frame):
@@ -296,17 +250,18 @@ def test_missing_and_sparse_values_of_pandas(frame):
 def test_weights_must_be_of_the_same_items(frame):
     weights = frame * 0 + 1
     assert_array_equal(od.factorize(frame, 2, weights=weights).H, od.factorize(frame, 2).H)
-    with pytest.raises(ValueError, match="weights and A are of different items: 'e' and 'a'"):
-        ODSymNMF(2).fit(frame, weights=weights.iloc[::-1, ::-1])
-    with pytest.raises(ValueError, match="weights and A are of different items"):
-        od.factorize(frame, 2, weights=weights.iloc[::-1, ::-1])
+    for fit in (ODSymNMF(2).fit, lambda A, weights: od.factorize(A, 2, weights=weights)):
+        with pytest.raises(ValueError, match="weights and A are of different items: 'e' and 'a'"):
+            fit(frame, weights=weights.iloc[::-1, ::-1])
 
 
-def test_features_keep_their_index(frame):
-    X = pd.DataFrame(frame.to_numpy() + np.eye(5), index=[10, 20, 30, 40, 50])
-    model = ODSymNMF(2, affinity="cosine").fit(X)
-    assert model.labels_series().index.tolist() == [10, 20, 30, 40, 50]
-    assert ODSymNMF(2, affinity="cosine").fit(X.to_numpy()).item_names_ is None
+def test_features_keep_their_names(frame):
+    values, names = frame.to_numpy() + np.eye(5), [10, 20, 30, 40, 50]
+    for X in (pd.DataFrame(values, index=names), od.io.Dataset(values, names)):
+        model = ODSymNMF(2, affinity="cosine").fit(X)
+        assert model.labels_series().index.tolist() == model.item_names_ == names
+        assert_array_equal(model.predict(X), model.predict(values))
+    assert ODSymNMF(2, affinity="cosine").fit(values).item_names_ is None
     with pytest.raises(ValueError, match="no features"):
         ODSymNMF(2, affinity="cosine").fit(nx.Graph(LINKS))
 
@@ -352,7 +307,7 @@ def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
     ("edges", "remedy"),
     [
         ([("ann", "bob"), ("bob", "cleo")], "add_edges_from"),
-        ([["ann", "bob", 2], ["bob", "cleo", 1]], "add_weighted_edges_from"),
+        ([["ann", "bob", 2], ["bob", "cleo", 1]], "or add_weighted_edges_from"),
         (pd.DataFrame({"Source": ["a", "b"], "Target": ["b", "c"], "w": [1, 2]}), "'Target'"),
         (pd.DataFrame({"from": [0, 1, 2], "to": [1, 2, 3]}), "from_pandas_edgelist"),
     ],
@@ -360,10 +315,7 @@ def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
 def test_a_list_of_edges_is_no_similarity(edges, remedy):
     with pytest.raises(ValueError, match=f"list of edges.*networkx.*{remedy}"):
         od.ODSymNMF(2).fit(edges)
-
-
-def test_a_frame_of_items_called_source_and_target_is_one():
-    names = ["source", "target"]
+    names = ["source", "target"]  # items that are called so
     A = pd.DataFrame([[0, 1], [1, 0]], index=names, columns=names)
     assert inputs.to_similarity_matrix(A).names == names
 
@@ -375,17 +327,13 @@ def test_what_is_no_similarity_names_the_remedy(tmp_path):
     for call, remedy in [
         (lambda: ODSymNMF(2).fit(tmp_path / "graph.csv"), "odsymnmf.io.read"),
         (lambda: ODSymNMF(2).fit(["one text", "another"]), "TfidfVectorizer"),
-        (lambda: ODSymNMF(2, affinity="cosine").fit(["one text", "another"]), "TfidfVectorizer"),
-        (lambda: ODSymNMF(2).fit(list(G.edges)), "networkx.Graph"),
+        (lambda: ODSymNMF(2, affinity="cosine").fit(pd.Series(["a", "b"])), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2).fit(np.array(["one text", "another"], object)), "TfidfVectorizer"),
         (lambda: od.factorize(list(G.edges), 2), "networkx.Graph"),
         (lambda: model.predict(G), "one row per new item"),
-        (lambda: ODSymNMF(2).fit(pd.Series(["one text", "another"])), "TfidfVectorizer"),
-        (lambda: ODSymNMF(2).fit(np.array(["one text", "another"], object)), "TfidfVectorizer"),
-        (lambda: ODSymNMF(2, affinity="cosine").fit(pd.Series(["a", "b"])), "TfidfVectorizer"),
-        (lambda: od.factorize(None, 2), "this is None"),
         (lambda: ODSymNMF(2).fit(None), "this is None"),
-        (lambda: od.factorize({"a": 1}, 2), "this is dict.*a graph"),
-        (lambda: od.factorize(od.datasets.cliques([3, 2]), 2), "tuple of 2.*the matrix alone"),
+        (lambda: od.factorize({"a": 1}, 2), "this is dict, .* or a graph"),
+        (lambda: od.factorize(od.datasets.cliques([3, 2]), 2), "tuple.*the matrix alone"),
         (lambda: od.factorize(("ann", 3, G), 2), "not a matrix of numbers"),
         (lambda: od.io.read(tmp_path / "book.xlsx"), "spreadsheet; save the sheet as CSV"),
         (lambda: od.choose.n_clusters(G, "2-6"), "range"),

@@ -4,7 +4,7 @@ None of these packages is imported: an object is known by what it offers.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from os import PathLike
@@ -18,8 +18,16 @@ from odsymnmf.utils import Array
 __all__ = ["to_similarity_matrix"]
 
 
-# Names of the columns of an edge list.
-ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("u", "v"))
+# Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
+ENDS = (
+    ("source", "target"),
+    ("from", "to"),
+    ("src", "dst"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("fromnodeid", "tonodeid"),
+    ("item1", "item2"),
+)
 
 
 @dataclass(frozen=True)
@@ -130,10 +138,9 @@ def to_similarity_matrix(
 
 def is_dask(A: Any) -> bool:
     """Return whether A is a Dask collection."""
-    home = type(A).__module__.split(".")
-    ours = home[:2] == ["odsymnmf", "distributed"]
     # xarray has the attribute, too, whatever its arrays are.
-    return hasattr(A, "__dask_graph__") and (home[0] in ("dask", "dask_expr") or ours)
+    is_ours = type(A).__module__.startswith(("dask", "odsymnmf.distributed"))
+    return is_ours and hasattr(A, "__dask_graph__")
 
 
 def is_frame(A: Any) -> bool:
@@ -178,14 +185,9 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
 
 
 def _refuse_other(X: Any) -> None:
-    """Refuse texts, None, and tuples and dictionaries of something else than numbers."""
+    """Refuse texts, edges, None, and collections of something else than numbers."""
     if sparse.issparse(X):  # a DOK array is a dict
         return
-    if X is None or isinstance(X, dict | set | int | float):
-        raise ValueError(
-            f"this is {'None' if X is None else type(X).__name__}, not data; pass a matrix, a "
-            "DataFrame or a graph."
-        )
     is_list = isinstance(X, list | tuple)
     values = X if is_list else np.asarray(X) if getattr(X, "ndim", 0) == 1 else ()
     if len(values) and all(isinstance(text, str) for text in values):
@@ -193,34 +195,38 @@ def _refuse_other(X: Any) -> None:
             "this is a list of texts; count their words first, for example with scikit-learn's "
             'TfidfVectorizer().fit_transform(texts), and use affinity="cosine".'
         )
-    if isinstance(X, tuple) and any(getattr(value, "ndim", 0) == 2 for value in X):
-        raise ValueError(
-            f"this is a tuple of {len(X)} objects, one of which is a matrix; pass the matrix alone."
-        )
     _refuse_edges(X)
-    if is_list:
+    if X is None or isinstance(X, dict | set | int | float | list | tuple):
         try:
-            np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+            is_array = np.asarray(X, dtype=np.float64).ndim > 0
+        except (TypeError, ValueError):
+            is_array = False
+        if not is_array:
             raise ValueError(
-                f"this is a {type(X).__name__} that is not a matrix of numbers ({error}); pass an "
-                "array, a sparse matrix, a DataFrame or a graph."
-            ) from None
+                f"this is {X if X is None else type(X).__name__}, and not a matrix of numbers; "
+                "pass the matrix alone, as an array, a sparse matrix, a DataFrame or a graph."
+            )
 
 
 def _refuse_edges(A: Any) -> None:
     """Refuse a list of edges, and a DataFrame that is one."""
     remedy = ""
     if is_frame(A):
-        names = {str(name).lower(): name for name in A.columns}
-        ends = next(([names[a], names[b]] for a, b in ENDS if {a, b} <= {*names}), None)
+        ends = find_ends(list(A.columns))
         if ends and A.shape[0] != A.shape[1]:
-            remedy = f"networkx.from_pandas_edgelist(df, {ends[0]!r}, {ends[1]!r}, edge_attr=True)"
+            source, target = (A.columns[k] for k in ends)
+            remedy = f"networkx.from_pandas_edgelist(df, {source!r}, {target!r}, edge_attr=True)"
     elif isinstance(A, list | tuple) and A and all(_is_edge(row) for row in A):
-        is_weighted = len(A[0]) == 3
-        remedy = "G = networkx.Graph(); G.add_" + ("weighted_" * is_weighted) + "edges_from(edges)"
+        remedy = "G = networkx.Graph(), and G.add_edges_from(edges) or add_weighted_edges_from"
     if remedy:
         raise ValueError(f"this is a list of edges, not similarities; make it a graph: {remedy}.")
+
+
+def find_ends(names: Sequence[Any]) -> list[int] | None:
+    """Return the columns called source and target, or the like."""
+    lower = [str(name).strip().lower() for name in names]
+    pairs = ([lower.index(a), lower.index(b)] for a, b in ENDS if a in lower and b in lower)
+    return next(pairs, None)
 
 
 def _is_edge(row: Any) -> bool:
@@ -264,13 +270,10 @@ def _frame_names(frame: Any) -> list[Any] | None:
     if rows == list(range(n)):
         return columns
     where = first_difference(rows, columns)
-    same = len(set(rows)) == n and set(rows) == set(columns)
-    remedy = (
-        "They are the same names in another order: use df.loc[df.columns]."
-        if same
-        else "Similarities need the same items in rows and columns: set df.index and df.columns."
+    raise ValueError(
+        f"index and columns of the DataFrame differ: {where}. Similarities have the same names in "
+        "rows and columns, in the same order: use df.loc[df.columns], or set df.index."
     )
-    raise ValueError(f"index and columns of the DataFrame differ: {where}. {remedy}")
 
 
 def first_difference(these: Sequence[Any], those: Sequence[Any]) -> str:
@@ -293,103 +296,97 @@ def is_igraph(A: Any) -> bool:
 
 
 def _from_networkx(G: Any, weight: str | None) -> Dataset:
-    names = list(G)
-    sides = [side for _, side in G.nodes(data="bipartite")]
+    names, edges = list(G), list(G.edges(data=True))
     index = {node: k for k, node in enumerate(names)}
-    edges = list(G.edges(data=True))
-    ends = np.array([(index[a], index[b]) for a, b, _ in edges], dtype=np.int64).reshape(-1, 2)
-    if not any(weight in attributes for *_, attributes in edges):
-        columns: dict[str, list[Any]] = {}
-        for *_, attributes in edges:
-            for name, value in attributes.items():
-                columns.setdefault(name, []).append(value)
-        _check_missing_weight(weight, columns)
-    _refuse_bipartite(
-        sides, ends, "networkx.bipartite.weighted_projected_graph(G, nodes_of_one_side)"
-    )
-    values = _numbers((d.get(weight, 1) for *_, d in edges), weight, lambda k: edges[k][:2])
-    return Dataset(_matrix(ends, values, len(names), G.is_directed()), names)
+    ends = [(index[a], index[b]) for a, b, _ in edges]
+    keys = dict.fromkeys(key for *_, data in edges for key in data)
+    attributes = {key: [data.get(key, 1) for *_, data in edges] for key in keys}
+    sides = [side for _, side in G.nodes(data="bipartite")]
+    return Dataset(_matrix(ends, attributes, weight, sides, G.is_directed(), names), names)
 
 
 def _from_igraph(G: Any, weight: str | None) -> Dataset:
-    attributes = G.vs.attributes()
+    keys = G.vs.attributes()
     # igraph's own converter keeps the nodes of a networkx graph under the second of these.
-    named = next((key for key in ("name", "_nx_name") if key in attributes), None)
+    named = next((key for key in ("name", "_nx_name") if key in keys), None)
     names = list(G.vs[named]) if named else None
-    sides = list(G.vs["type"]) if "type" in attributes else []
-    ends = np.array(G.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    _refuse_bipartite(sides, ends, "G.bipartite_projection()")
-    if weight in G.es.attributes():
-        weights = G.es[weight]
-    else:
-        _check_missing_weight(weight, {name: G.es[name] for name in G.es.attributes()})
-        weights = np.ones(len(ends))
-    values = _numbers(weights, weight, lambda k: tuple(ends[k].tolist()))
-    return Dataset(_matrix(ends, values, G.vcount(), G.is_directed()), names)
+    sides = G.vs["type"] if "type" in keys else [None] * G.vcount()
+    attributes = {key: G.es[key] for key in G.es.attributes()}
+    ends = G.get_edgelist()
+    return Dataset(_matrix(ends, attributes, weight, sides, G.is_directed(), names), names)
 
 
-def _check_missing_weight(weight: str | None, columns: dict[str, list[Any]]) -> None:
+def _matrix(
+    edges: list[tuple[int, int]],
+    attributes: dict[str, list[Any]],
+    weight: str | None,
+    sides: list[Any],
+    is_directed: bool,
+    names: list[Any] | None,
+) -> Any:
+    """Return the similarities of a graph; see `_refuse_bipartite` for the sides of its nodes."""
+    n = len(sides)
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    _refuse_bipartite(sides, ends)
+    weights: list[Any] = [1] * len(ends)
+    if weight in attributes:
+        weights = attributes[weight]
+    elif weight is not None:
+        _check_missing_weight(weight, attributes)
+    try:
+        values = np.array(weights, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        k = next(k for k, value in enumerate(weights) if not isinstance(value, Real | None))
+        pair = tuple(names[i] if names else int(i) for i in ends[k])
+        raise ValueError(
+            f"the {weight} of edge {pair} is {weights[k]!r}, which is not a number; correct it, "
+            "or choose another attribute with edge_weight=."
+        ) from None
+    if not is_directed:  # a self-loop is on the diagonal, which is ignored
+        ends, values = np.concatenate([ends, ends[:, ::-1]]), np.concatenate([values, values])
+    A = sparse.csr_array((values, tuple(ends.T)), shape=(n, n))
+    # NaN, an unknown pair, is not a difference.
+    if is_directed and (np.abs((A - A.T).data) > 0).any():
+        raise ValueError(
+            "the graph is directed, and similarities have no direction. Combine i -> j "
+            "and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
+            "igraph's G.get_adjacency_sparse(), pass A.maximum(A.T) or A + A.T; or pass "
+            "G.to_undirected() if the weights do not matter."
+        )
+    return A
+
+
+def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None:
     """Refuse a weight that no edge has; without "weight", warn of other numeric attributes."""
-    if weight is None:
-        return
     if weight != "weight":
-        known = ", ".join(map(repr, columns)) or "none"
+        known = ", ".join(map(repr, attributes)) or "none"
         raise ValueError(
             f"edge_weight={weight!r}, but no edge has this attribute; the edges have: {known}."
         )
-    numeric = [key for key, values in columns.items() if all(isinstance(x, Real) for x in values)]
+    numeric = [
+        key for key, values in attributes.items() if all(isinstance(x, Real) for x in values)
+    ]
     if numeric:
         warnings.warn(
             f"no edge has the attribute 'weight', so every edge has weight 1; the numeric "
             f"attributes {', '.join(map(repr, numeric))} are not used. Pass "
             f"edge_weight={numeric[0]!r}, or edge_weight=None for edges of weight 1.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
-def _numbers(values: Iterable[Any], weight: str | None, ends: Any) -> Array:
-    weights = list(values)
-    try:
-        return np.array(weights, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        k = next(k for k, value in enumerate(weights) if not isinstance(value, Real | None))
-        raise ValueError(
-            f"the {weight} of edge {ends(k)} is {weights[k]!r}, which is not a number; correct it, "
-            "or choose another attribute with edge_weight=."
-        ) from None
-
-
-def _refuse_bipartite(sides: Sequence[Any], ends: Array, projection: str) -> None:
-    """Refuse a graph whose nodes say that they are of two kinds, with edges across only."""
-    kinds = {side for side in sides if isinstance(side, int)}  # bool is one
-    if len(kinds) != 2 or not all(isinstance(side, int) for side in sides) or not len(ends):
+def _refuse_bipartite(sides: list[Any], ends: Array) -> None:
+    """Refuse a graph whose nodes have an attribute for two sides, with edges across only."""
+    if not len(ends) or not all(isinstance(side, int) for side in sides):  # bool is an int
         return
     side = np.array(sides)
-    if (side[ends[:, 0]] != side[ends[:, 1]]).all():
+    if len({*sides}) == 2 and (side[ends[:, 0]] != side[ends[:, 1]]).all():
         raise ValueError(
             "the graph is bipartite: no two nodes of one kind are linked, so there are no "
-            f"similarities among them. Cluster the nodes of one kind: pass {projection}, or the "
-            'rows of the biadjacency matrix to ODSymNMF(affinity="cosine").'
+            "similarities among them. Cluster the nodes of one kind: pass a projection "
+            "(networkx.bipartite.weighted_projected_graph, igraph's G.bipartite_projection()), or "
+            'the rows of the biadjacency matrix to ODSymNMF(affinity="cosine").'
         )
-
-
-def _matrix(ends: Array, values: Array, n: int, is_directed: bool) -> Any:
-    i, j = ends.T
-    if is_directed:
-        A = sparse.csr_array((values, (i, j)), shape=(n, n))
-        gap = (A - A.T).tocoo()
-        gaps = np.abs(gap.data[gap.row != gap.col])
-        if gaps.size and np.nanmax(gaps, initial=0.0) > 0:
-            raise ValueError(
-                "the graph is directed, and similarities have no direction. Combine i -> j "
-                "and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
-                "igraph's G.get_adjacency_sparse(), pass A.maximum(A.T) or A + A.T; or pass "
-                "G.to_undirected() if the weights do not matter."
-            )
-        return A
-    # A self-loop is on the diagonal, which is ignored.
-    rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
-    return sparse.csr_array((np.concatenate([values, values]), (rows, columns)), shape=(n, n))
 
 
 # --- AnnData ---------------------------------------------------------------------------------

@@ -83,13 +83,11 @@ def test_round_trip(tmp_path_factory, ending, square):
     assert found.names == (names if ending == "csv" else [str(k) for k in range(len(rows))])
 
 
-def test_types_of_numbers(read):
-    for dtype in (bool, np.int16, np.float16, np.float32, ">f8"):
-        data = saved(lambda f, dtype=dtype: np.save(f, abs(A).astype(dtype)))
-        matrix = read(data, "a.npy").matrix
-        narrow = np.dtype(dtype) in (np.float16, np.float32)
-        assert matrix.dtype == (np.float32 if narrow else np.float64)
-        np.testing.assert_array_equal(matrix, abs(A).astype(dtype))
+@pytest.mark.parametrize("dtype", [bool, np.int16, np.float16, np.float32, ">f8"])
+def test_types_of_numbers(read, dtype):
+    matrix = read(saved(lambda f: np.save(f, abs(A).astype(dtype))), "a.npy").matrix
+    assert matrix.dtype == (np.float32 if dtype in (np.float16, np.float32) else np.float64)
+    np.testing.assert_array_equal(matrix, abs(A).astype(dtype))
 
 
 # --- nodes and edges of graph files ----------------------------------------------------------

@@ -21,29 +21,23 @@ LINKS = "ann,bob\nbob,cid\nann,cid\ncid,dan\n"
     ("text", "format", "names"),
     [
         ("a,b\n", "edges", ["a", "b"]),
-        ("a,b\nb,c\n", "edges", ["a", "b", "c"]),
-        ("5 7\n", "edges", ["5", "7"]),
         ("0 1\n1 0\n", "edges", ["0", "1"]),
         ("10 9\n9 2\n", "edges", ["2", "9", "10"]),
         ("07 7\n", "edges", ["07", "7"]),
         ("7 8\n" * 30 + "8 007\n", "edges", ["7", "8", "007"]),
         ("7 8\n" * 30 + "8 x\n", "edges", ["7", "8", "x"]),
-        ("1e3 -5.5\n", "edges", ["1e3", "-5.5"]),
         ("0 1 2\n-inf 4 3\n", "edges", ["0", "1", "-inf", "4"]),
         ("1.0,2.0\n2.0,3\n", "edges", ["1.0", "2.0", "3"]),
         ("12345678901234567890 1\n", "edges", ["12345678901234567890", "1"]),
         ("1000000000000 1\n", "edges", ["1", "1000000000000"]),
-        ("1,2,3\n4,5,6\n", "edges", ["1", "2", "4", "5"]),
         ('"a ""b"" c" "#d"\n', "edges", ['a "b" c', "#d"]),
         ("C#,100%\n100%,F#\n", "edges", ["C#", "100%", "F#"]),
         ("NA,None\nNone,nan\nnan,NA\n", "edges", ["NA", "None", "nan"]),
-        ("True,False\nFalse,x\n", "edges", ["True", "False", "x"]),
         ("é,日本\n", "edges", ["é", "日本"]),
         ("1 2 3\n2 1 4\n3 4 1\n", "table", ["0", "1", "2"]),
         ("ann bob cid\n1 .5 0\n.5 1 .2\n0 .2 1\n", "table", ["ann", "bob", "cid"]),
         (",p,q\np,0,1\nq,1,0\n", "table", ["p", "q"]),
         ("name\tp\tq\np\t0\t1\nq\t1\t0\n", "table", ["p", "q"]),
-        (",7,8\n7,0,1\n8,1,0\n", "table", ["7", "8"]),
         (",1,2,3\n1,0,1,0\n2,1,0,0\n3,0,0,0\n", "table", ["1", "2", "3"]),
         ("1,2,3,4\n0,1,0,1\n1,0,0,1\n0,0,0,1\n1,1,1,0\n", "table", ["1", "2", "3", "4"]),
         ("8,0,1,0\n7,1,0,0\n6,0,0,0\n", "table", ["8", "7", "6"]),
@@ -81,22 +75,14 @@ def test_any_names_in_quotes(tmp_path_factory, names, data):
 
 # --- headers and columns ---------------------------------------------------------------------
 
-HEADERS = [
-    *("follower,followee", "id_1,id_2", "u,v", "user,friend", "from_node,to_node", "a,b", "x,y"),
-    *("source_id,target_id", "Parent,Child", "protein1,protein2", "head,tail", "citing,cited"),
-    *("from,to", "Source,Target"),
-]
 
-
-@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("header", ["follower,followee", "id_1,id_2", "u,v", "Parent,Child"])
 @pytest.mark.parametrize("body", [LINKS, "1,2\n2,3\n1,3\n3,4\n"])
 def test_headers_that_are_not_known(read, header, body):
-    found = read(f"{header}\n{body}")
-    assert len(found.names) == 4
-    expected = read(body)
+    found, expected = read(f"{header}\n{body}"), read(body)
     assert (found.names, values(found)) == (expected.names, values(expected))
-    told = f"the first row is taken as a header: {header.replace(',', ', ')}"
-    assert header in ("from,to", "Source,Target") or found.messages[0].replace("'", "") == told
+    source, target = header.split(",")
+    assert found.messages[0] == f"the first row is taken as a header: {source!r}, {target!r}"
     assert expected.messages == [NO_HEADER, UNWEIGHTED]
 
 
@@ -110,6 +96,7 @@ def test_headers_that_are_not_known(read, header, body):
         ("u,v,likes\nann,bob,3\nbob,cid,1\n", 3, "header: 'u', 'v', 'likes'"),
         ("u,v\nann,7\nbob,8\n", 4, "header: 'u', 'v'"),
         ("from to\nx 1\n", 2, UNWEIGHTED),
+        ("Source,Target\nx,y\n", 2, UNWEIGHTED),
     ],
 )
 def test_the_rule_for_headers(read, text, n_items, first):
@@ -230,7 +217,7 @@ def test_items_features_and_values_as_a_list(read):
     found = read("document,word\nd,e\nd,f\ng,f\n", features=True)
     assert (found.names, found.feature_names) == (["d", "g"], ["e", "f"])
     assert "rows are the names of the first column, columns those of the second" in found.messages
-    with pytest.raises(io.InputError, match=r"is a graph .*1 names are in both columns"):
+    with pytest.raises(io.InputError, match="is a graph, and has no features"):
         read("a,b,1\nb,c,1\n", features=True)
     found = read("a,b,1\nb,c,1\n", features=True, format="edges")
     assert (found.names, found.feature_names) == (["a", "b"], ["b", "c"])

@@ -1,7 +1,6 @@
 """Folders of texts, and tables of labels."""
 
 import gzip
-import os
 
 import pytest
 
@@ -19,14 +18,9 @@ def folder(tmp_path):
     return folder
 
 
-def test_a_folder_of_texts(folder):
+def test_folders_and_lists_of_texts(folder):
     expected = ["a.txt", "b/two.txt", "c"], ["", "é two\nlines", "packed"]
-    assert io.read_texts(folder) == expected
-    assert io.read_texts(str(folder)) == expected
-    assert io.read_texts([folder]) == expected
-
-
-def test_a_list_of_texts(folder):
+    assert io.read_texts(str(folder)) == io.read_texts([folder]) == expected
     names, texts = io.read_texts([folder / "c", folder / "b"])
     assert names == [(folder / "c").as_posix(), (folder / "b" / "two.txt").as_posix()]
     assert texts == ["packed", "é two\nlines"]
@@ -34,29 +28,24 @@ def test_a_list_of_texts(folder):
 
 def test_bad_texts(folder, tmp_path):
     latin = folder / "d.txt"
-    latin.write_bytes(b"one\ncaf\xe9")
-    with pytest.raises(io.InputError) as caught:
-        io.read_texts(folder)
-    assert str(caught.value).startswith(f"{latin}: is not UTF-8 (")
-    latin.write_bytes(b"\x89PNG\r\n\0")
-    with pytest.raises(io.InputError, match=r"d.txt: is not text in UTF-8; give text files only"):
-        io.read_texts(folder)
-    latin.unlink()
-    os.mkfifo(folder / "pipe")
-    with pytest.raises(io.InputError, match="pipe or a device"):
-        io.read_texts(folder)
+    for data, problem in [
+        (b"one\ncaf\xe9", r"is not UTF-8 \("),
+        (b"\x89PNG\r\n\0", "is not text in UTF-8; give text files only"),
+    ]:
+        latin.write_bytes(data)
+        with pytest.raises(io.InputError, match=rf"d.txt: {problem}"):
+            io.read_texts(folder)
     with pytest.raises(io.InputError, match="no such file"):
         io.read_texts(["missing.txt"])
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    for nothing in (empty, []):
+    (tmp_path / "empty").mkdir()
+    for nothing in (tmp_path / "empty", []):
         with pytest.raises(ValueError, match="there are no text files; give"):
             io.read_texts(nothing)
 
 
 NAMED = ["x1", "x2"], ["One, with\na line.", "Zwei é"]
 NUMBERED = ["1", "2"], NAMED[1]
-ONE = r'"text": "One, with\na line."'
+JSON = '{"id": "x1", "text": "One, with\\na line."}'
 
 
 @pytest.mark.parametrize(
@@ -66,16 +55,8 @@ ONE = r'"text": "One, with\na line."'
         ("a.csv", 'year;Body;id\n1;"One, with\na line.";x\n2;Zwei é;x\n', NUMBERED),
         ("a.csv", 'Whatever\n"One, with\na line."\nZwei é\n', NUMBERED),
         ("a.tsv", '\ufefftitle\tabstract\r\nx1\t"One, with\na line."\r\nx2\tZwei é\r\n', NAMED),
-        (
-            "a.jsonl",
-            '{"id": "x1", "text": "One, with\\na line."}\n\n{"text": "Zwei é", "id": "x2"}',
-            NAMED,
-        ),
-        (
-            "a.ndjson",
-            '{"text": "One, with\\na line."}\n{"text": "Zwei \\u00e9", "n": 1}\n',
-            NUMBERED,
-        ),
+        ("a.jsonl", JSON + '\n\n{"text": "Zwei é", "id": "x2"}', NAMED),
+        ("a.ndjson", JSON.replace("id", "n") + '\n{"text": "Zwei \\u00e9"}\n', NUMBERED),
     ],
 )
 def test_tables_of_texts(tmp_path, name, text, expected):
@@ -112,7 +93,7 @@ def test_lines_of_text(tmp_path):
     [
         ("a.csv", "text,body\na,b\n", ": it is not clear which column holds texts; "),
         ("a.csv", "id,text\n", ": holds no texts; "),
-        ("a.csv", "id,text\n1,a\n2,b,c\n", ", line 3: 3 fields where the lines above have 2; "),
+        ("a.csv", "id,text\n1,a\n2,b,c\n", ": cannot be split into columns (Expected 2 fields in"),
         ("a.csv", 'id,text\n1,"a\n', ": cannot be split into columns (EOF inside string"),
         ("a.csv", " \n", ": is empty; "),
         (
@@ -121,9 +102,7 @@ def test_lines_of_text(tmp_path):
             ", line 2: is not a JSON object (Expecting value",
         ),
         ("a.jsonl", '{"text": "a"}\n[]\n', ", line 2: is not a JSON object ("),
-        ("a.jsonl", "[" * 10**5, ", line 1: is not a JSON object ("),
         ("a.jsonl", "{}\n", ": holds no texts; "),
-        ("a.jsonl", "", ": is empty; "),
     ],
 )
 def test_bad_tables_of_texts(tmp_path, name, text, expected):

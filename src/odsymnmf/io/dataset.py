@@ -140,8 +140,6 @@ def read(
         raise ValueError(f"symmetrize must be one of {', '.join(SYMMETRIZE)}; got {symmetrize!r}")
     with open_input(path) as file:
         chosen = format or recognize(path, file)
-        if features and chosen in (*graphs.FORMATS, "parquet"):
-            raise ValueError("is a graph, and has no features; read it without features=True")
         content, chosen = parse(file, chosen, features, header, columns, weight_column)
         if features:
             matrix, names = content.features(graph_allowed=format == "edges")
@@ -149,7 +147,8 @@ def read(
             matrix, names = content.similarities(symmetrize)
     messages = content.messages + ["some items have the same name"] * (len({*names}) < len(names))
     feature_names = content.feature_names if features else None
-    return Dataset(matrix, names, chosen, messages, content.target, feature_names)
+    target = getattr(content, "target", None)
+    return Dataset(matrix, names, chosen, messages, target, feature_names)
 
 
 def parse(

@@ -138,19 +138,19 @@ def _attribute(graph: Any, keys: tuple[str, ...], *, distinct: bool) -> list[str
 
 def _weights(graph: Any, weight: Any, default: float | None) -> Array | None:
     """Return the weights of all edges; None if they have none."""
-    for key in (weight,) if weight else WEIGHTS:
-        edges = list(graph.edges(data=key, default=default))
-        if any(key in attributes for *_, attributes in graph.edges(data=True)):
-            break
-    else:
+    known = {key for *_, attributes in graph.edges(data=True) for key in attributes}
+    key = next((key for key in ((weight,) if weight else WEIGHTS) if key in known), None)
+    if key is None:
         if weight:
             raise ValueError(f"no edge has an attribute {weight!r}; check weight_column")
         return None
-    try:
-        return np.array([float(value) for *_, value in edges])
-    except (TypeError, ValueError):
-        a, b, value = next(edge for edge in edges if not isinstance(edge[2], int | float))
-        pair = f"{short_repr(str(a))} to {short_repr(str(b))}"
-        raise ValueError(
-            f"the {key} of {pair} is {short_repr(value)}; give every edge a number"
-        ) from None
+    weights = []
+    for a, b, value in graph.edges(data=key, default=default):
+        try:
+            weights.append(float(value))
+        except (TypeError, ValueError):
+            pair = f"{short_repr(str(a))} to {short_repr(str(b))}"
+            raise ValueError(
+                f"the {key} of {pair} is {short_repr(value)}; give every edge a number"
+            ) from None
+    return np.array(weights)

@@ -45,7 +45,7 @@ class EdgeList(NamedTuple):
             messages.append(f"self-loops are left out: {loops.sum()}")
         if directed is False:
             i, j = np.minimum(i, j), np.maximum(i, j)
-        matrix = _sum_repeated(i, j, weights, names, names, messages)
+        matrix = _sum_repeated(i, j, weights, (len(names), len(names)), messages)
         check_finite(matrix, names, names, allow_nan=True)
         # Entries of 1 where an edge is given; its weight may be 0.
         given = sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
@@ -68,37 +68,25 @@ class EdgeList(NamedTuple):
         i, j, weights, names, messages, _, columns, _ = self
         columns = columns or []
         n_shared = len({*names} & {*columns})
-        if not graph_allowed and 2 * n_shared >= min(len(names), len(columns)):
+        if not columns or (not graph_allowed and 2 * n_shared >= min(len(names), len(columns))):
             raise ValueError(
-                f"is a graph ({n_shared} names are in both columns), and has no features; if it "
-                'has, pass format="edges" (item, feature, value) or format="table"'
+                "is a graph, and has no features; if it holds items, features and values, pass "
+                'format="edges", if it is a table, format="table"'
             )
         messages.append("rows are the names of the first column, columns those of the second")
         weights = np.ones(len(i)) if weights is None else weights
-        matrix = _sum_repeated(i, j, weights, names, columns, messages)
+        matrix = _sum_repeated(i, j, weights, (len(names), len(columns)), messages)
         check_finite(matrix, names, columns)
         return matrix, names
 
 
 def _sum_repeated(
-    i: Array,
-    j: Array,
-    values: Array,
-    names: Sequence[str],
-    columns: Sequence[str],
-    messages: list[str],
+    i: Array, j: Array, values: Array, shape: tuple[int, int], messages: list[str]
 ) -> Any:
     """Return the matrix with entries (i, j), repeated ones summed."""
-    shape = (len(names), len(columns))
     matrix = sparse.coo_array((values, (i, j)), shape=shape).tocsr()
-    n_repeated = len(values) - matrix.nnz
-    if n_repeated:
-        keys, counts = np.unique(i.astype(np.int64) * shape[1] + j, return_counts=True)
-        a, b = divmod(int(keys[counts.argmax()]), shape[1])
-        messages.append(
-            f"edges given more than once are summed: {n_repeated} (for example "
-            f"{short_repr(names[a])} to {short_repr(columns[b])})"
-        )
+    if matrix.nnz < len(values):
+        messages.append(f"edges given more than once are summed: {len(values) - matrix.nnz}")
     return matrix
 
 
@@ -111,9 +99,8 @@ def to_symmetric(matrix: Any, names: list[str], symmetrize: str | None, messages
     n, m = matrix.shape
     if n != m:
         raise ValueError(
-            f"has {n} rows and {m} columns of numbers, but similarities are square; for items x "
-            "features, pass features=True (on the command line: --affinity cosine), for an edge "
-            'list format="edges"'
+            f"has {n} rows and {m} columns of numbers, but similarities are square; for features, "
+            'pass features=True (--affinity cosine), for an edge list format="edges"'
         )
     diagonal = matrix.diagonal()
     if np.count_nonzero(diagonal[~np.isnan(diagonal)]):
@@ -155,18 +142,15 @@ def check_finite(
     """Raise ValueError for the first infinite entry, or NaN unless it is allowed."""
     values = matrix.data if sparse.issparse(matrix) else matrix
     wrong = np.isinf(values) if allow_nan else ~np.isfinite(values)
-    if not wrong.any():
-        return
-    if sparse.issparse(matrix):
-        coo = matrix.tocoo()
-        i, j = int(coo.row[wrong][0]), int(coo.col[wrong][0])
-    else:
-        i, j = np.argwhere(wrong)[0].tolist()
-    column = short_repr(columns[j]) if columns is not None else f"column {j + 1}"
-    raise ValueError(
-        f"the value of {short_repr(names[i])} and {column} is {matrix[i, j]}; replace it, for "
-        "example by 0"
-    )
+    if wrong.any():
+        coo = sparse.coo_array(matrix)
+        k = np.isinf(coo.data).argmax() if allow_nan else np.isfinite(coo.data).argmin()
+        i, j = coo.row[k], coo.col[k]
+        column = short_repr(columns[j]) if columns is not None else f"column {j + 1}"
+        raise ValueError(
+            f"the value of {short_repr(names[i])} and {column} is {coo.data[k]}; replace it, for "
+            "example by 0"
+        )
 
 
 def fill_from_transpose(matrix: Any) -> tuple[Any, Any]:
@@ -189,19 +173,18 @@ def _report_unknown(matrix: Any, messages: list[str]) -> None:
     """Report the number of NaN; ValueError if there is nothing else."""
     n = matrix.shape[0]
     n_unknown = int(np.isnan(matrix.data if sparse.issparse(matrix) else matrix).sum()) // 2
-    if not n_unknown:
-        return
-    if 2 * n_unknown == n * (n - 1):
+    if n_unknown and 2 * n_unknown == n * (n - 1):
         raise ValueError("no pair has a known value; give at least one")
-    messages.append(f"pairs without a value are unknown: {n_unknown}")
+    if n_unknown:
+        messages.append(f"pairs without a value are unknown: {n_unknown}")
 
 
 def combine(matrix: Any, symmetrize: str) -> Any:
     """Return the max, mean or sum of A and A^T; entries that are not stored count as 0."""
     other = matrix.T
-    with np.errstate(over="ignore"):
-        if symmetrize == "max":
-            return matrix.maximum(other) if sparse.issparse(matrix) else np.maximum(matrix, other)
-        if symmetrize == "sum":
-            return matrix + other
+    if symmetrize == "max":
+        return matrix.maximum(other) if sparse.issparse(matrix) else np.maximum(matrix, other)
+    if symmetrize == "mean":
         return matrix * 0.5 + other * 0.5  # the sum of two large values may overflow
+    with np.errstate(over="ignore"):
+        return matrix + other

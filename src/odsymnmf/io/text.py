@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from odsymnmf.inputs import find_ends
 from odsymnmf.io.symmetrize import EdgeList, check_finite, to_symmetric
 from odsymnmf.utils import Array
 
@@ -19,16 +20,6 @@ from odsymnmf.utils import Array
 N_HEAD = 20
 NANS = ["nan", "NaN", "NAN", "NA"]
 MISSING = {"", "NA"}
-# Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
-ENDS = (
-    ("source", "target"),
-    ("from", "to"),
-    ("src", "dst"),
-    ("node1", "node2"),
-    ("node_1", "node_2"),
-    ("fromnodeid", "tonodeid"),
-    ("item1", "item2"),
-)
 NOT_WEIGHTS = {"id", "label", "type", "timeset"}
 # Names of a column of names in a table.
 CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
@@ -104,8 +95,8 @@ def open_text(data: bytes) -> DelimitedText:
     beginning: Iterable[str] = chain([first], lines)
     if separator is None:
         beginning = (line.replace("\t", " ").strip() for line in beginning)
+    reader = csv.reader(beginning, delimiter=separator or " ", skipinitialspace=True)
     try:
-        reader = csv.reader(beginning, delimiter=separator or " ", skipinitialspace=True)
         head = [[cell.strip() for cell in row] for row in islice(reader, N_HEAD)]
     except csv.Error as error:
         raise ValueError(f"a quote is not closed ({error}); close it") from None
@@ -126,12 +117,12 @@ def _unequal_width(line: Any, width: Any, expected: Any) -> ValueError:
 
 
 def parser_error(error: Exception) -> ValueError:
-    """Return an error of pandas with the line first, and a remedy."""
-    match = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-    if match:
-        return _unequal_width(match[2], match[3], match[1])
-    reason = str(error).removeprefix("Error tokenizing data. C error: ")
-    return ValueError(f"cannot be split into columns ({reason}); save it with a program for CSV")
+    """Return an error of pandas with a remedy."""
+    reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+    return ValueError(
+        f"cannot be split into columns ({reason}); give every line the same number of fields, and "
+        "put names with spaces in quotes"
+    )
 
 
 def find_separator(line: str) -> str | None:
@@ -184,13 +175,6 @@ def edge_columns(
     if weight_column is not None:
         weight = _index(names, weight_column)
     return EdgeColumns(ends, weight, lower.index("type") if "type" in lower else None)
-
-
-def find_ends(names: Sequence[str]) -> list[int] | None:
-    """Return the columns called source and target, or the like."""
-    lower = [name.strip().lower() for name in names]
-    pairs = ([lower.index(a), lower.index(b)] for a, b in ENDS if a in lower and b in lower)
-    return next(pairs, None)
 
 
 def shorten(names: Sequence[str]) -> str:
@@ -365,7 +349,6 @@ class Table:
     row_names: list[str] | None = None
     feature_names: list[str] | None = None
     messages: list[str] = field(default_factory=list)
-    target: None = None
 
     def features(self, *, graph_allowed: bool) -> tuple[Any, list[str]]:
         """Return the matrix of items x features, and the names of the items."""

@@ -164,7 +164,7 @@ def _json_lines(text: str) -> Any:
         try:
             if line.strip():
                 record = json.loads(line)
-                records.append({key: _text(value) for key, value in record.items()})
+                records.append({key: _cell(value) for key, value in record.items()})
         except (ValueError, RecursionError, AttributeError) as error:
             raise ValueError(
                 f'line {number}: is not a JSON object ({error}); write {{"text": "..."}}'
@@ -172,9 +172,8 @@ def _json_lines(text: str) -> Any:
     return pandas.DataFrame(records, dtype=object).fillna("")
 
 
-def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return text.encode("utf-8", "replace").decode()  # JSON may hold lone surrogates
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
 def read_labels(path: Name) -> dict[str, str]:
@@ -211,6 +210,8 @@ def read_labels(path: Name) -> dict[str, str]:
         header = header or (are_numbers and not is_number(top[1]))
         frame = text.parse(header, {0: str, 1: str}, [], [])
         names, clusters = (frame[k].fillna("").str.strip() for k in (0, 1))
+        if not len(names):
+            raise ValueError("a header, but no labels below it; give at least one")
         wrong = (names == "") | (clusters == "") | names.duplicated()
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -218,8 +219,6 @@ def read_labels(path: Name) -> dict[str, str]:
                 f"line {text.line_of(row + header)}: {short_repr(names[row])} has no name or no "
                 "cluster, or occurs a second time; correct the line"
             )
-        if not len(names):
-            raise ValueError("a header, but no labels below it; give at least one")
         return dict(zip(names, clusters, strict=True))
 
 
