@@ -55,33 +55,14 @@ def test_files_of_a_run(tmp_path, monkeypatch, form):
         assert cover == [["a", "b b", "f,g"], ["c\td", "b b", "lone \\ud800 half", "f,g"], []]
 
 
-def damaged_npz(**arrays):
-    def damage(path):
-        with np.load(path) as content:
-            sound = dict(content)
-        np.savez(path, **{**sound, **arrays})
-
-    return damage
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[:-9])
-
-
-DAMAGE = [
-    ("matrix.npz", cut),
-    ("matrix.npz", damaged_npz(edges=np.array([0, 1]))),
-    ("matrix.npz", damaged_npz(values=np.array([[{}]], dtype=object))),
-    ("run.json", lambda path: path.write_text('{"versions": {"odsymnmf": "1"}}')),
-    ("run.json", cut),
-]
-
-
-@pytest.mark.parametrize(("name", "damage"), DAMAGE)
-def test_damaged_runs_are_rejected(tmp_path, name, damage):
+@pytest.mark.parametrize("name", ["matrix.npz", "run.json"])
+def test_damaged_runs_are_rejected(tmp_path, name):
     run = write(tmp_path / "run", sparse.csr_array(H))
-    damage(run / name)
+    (run / name).write_bytes((run / name).read_bytes()[:-9])
     with pytest.raises(ValueError, match=rf"cannot load .*{name}|run is not a run"):
+        runs.read_picture(run)
+    (run / name).unlink()
+    with pytest.raises(ValueError, match=r"has no matrix\.npz|run is not a run"):
         runs.read_picture(run)
 
 
@@ -106,7 +87,7 @@ def test_new_runs(tmp_path):
 @pytest.mark.parametrize(
     ("files", "force", "message"),
     [
-        (["run.json"], False, "already contains a run; use --force"),
+        (["run.json"], False, "already contains a run; .*use --force"),
         (["run.json", "thesis.txt"], True, "contains 'thesis.txt', which is not part of a run"),
         (["thesis.txt"], True, "is not a run of odsymnmf"),
         (["labels.csv"], True, "is not a run of odsymnmf"),
@@ -131,7 +112,7 @@ def test_places_where_nothing_can_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError, match="is not a directory"):
         runs.check_directory(tmp_path / "file", force=True)
-    with pytest.raises(NotADirectoryError, match=r"cannot write .*run: .*file is not a directory"):
+    with pytest.raises(PermissionError, match=r"cannot write .*run: no permission .* to .*file"):
         runs.check_directory(tmp_path / "file" / "run")
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
     with pytest.raises(PermissionError, match="no permission to write to"):

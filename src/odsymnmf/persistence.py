@@ -160,11 +160,9 @@ def checked_names(names: Any) -> Any:
 def _to_json(value: Any) -> Any:
     if hasattr(value, "tolist"):  # NumPy scalars and arrays
         return value.tolist()
-    if isinstance(value, range | set | frozenset):
-        return list(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(f"{value!r} cannot be saved: a {type(value).__name__} is not a JSON type")
+    return list(value)  # ranges and sets
 
 
 @contextmanager

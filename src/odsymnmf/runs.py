@@ -66,8 +66,6 @@ def check_directory(directory: str | Path, *, force: bool = False) -> Path:
     """Return the path of a new run with links resolved; OSError if `new_run` would fail."""
     target = Path(os.path.realpath(directory))
     parent = next(path for path in target.parents if path.exists())
-    if not parent.is_dir():
-        raise NotADirectoryError(f"cannot write {target}: {parent} is not a directory")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise PermissionError(f"cannot write {target}: no permission to write to {parent}")
     if not target.exists():
@@ -75,15 +73,16 @@ def check_directory(directory: str | Path, *, force: bool = False) -> Path:
     if not target.is_dir():
         raise FileExistsError(f"{target} is not a directory; choose another name")
     files = set(os.listdir(target))
-    if not is_run(target):
-        if files:
-            raise FileExistsError(
-                f"{target} exists and is not a run of odsymnmf (it has no valid {RUN}), so it is "
-                "not replaced; choose another name"
-            )
-    elif not force:
-        raise FileExistsError(f"{target} already contains a run; use --force to replace it")
-    elif files - RUN_FILES:
+    if files and not is_run(target):
+        raise FileExistsError(
+            f"{target} exists and is not a run of odsymnmf (it has no valid {RUN}), so it is not "
+            "replaced; choose another name"
+        )
+    if files and not force:
+        raise FileExistsError(
+            f"{target} already contains a run; choose another name, or use --force to replace it"
+        )
+    if files - RUN_FILES:
         raise FileExistsError(
             f"{target} contains {min(files - RUN_FILES)!r}, which is not part of a run and would "
             "be lost; move it, or choose another name"
@@ -178,17 +177,13 @@ def read_record(directory: Path) -> dict[str, Any]:
 
 def read_picture(directory: Path) -> MatrixPicture:
     """Return the picture of the sorted similarities."""
-    record, path = read_record(directory), directory / "matrix.npz"
-    with valid(directory / RUN):
-        r = int(record["fit"]["clusters"])
-    if r > MAX_CLUSTERS:
+    read_record(directory)
+    path = directory / "matrix.npz"
+    if not path.exists():
         raise ValueError(
-            f"the matrix of {directory} cannot be drawn with more than {MAX_CLUSTERS} clusters; "
+            f"{directory} has no matrix.npz, which is written for up to {MAX_CLUSTERS} clusters; "
             "see report.html"
         )
     parts = read_npz(path)
     with valid(path):
-        picture = MatrixPicture(parts["values"], parts["edges"], int(parts["n"]))
-        if picture.values.ndim != 2 or picture.edges.shape != (r + 1,):
-            raise ValueError(f"it does not have {r} clusters")
-        return picture
+        return MatrixPicture(parts["values"], parts["edges"], int(parts["n"]))

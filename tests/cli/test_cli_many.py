@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_problems import run
+from cli_problems import rows, run
 from scipy import sparse
 
 
@@ -29,9 +29,10 @@ def test_groups_are_found_and_written(rings, r, tmp_path):
     assert "1,500 items in 300 clusters" in result.stdout
     lines = (folder / "clusters.txt").read_text().splitlines()
     found = [set(line.split("\t")) for line in lines]
-    groups = [{f"g{g}_{i}" for i in range(5)} for g in range(300)]
-    # The two neighbours, each with its one link, may be in the set, too.
-    assert sum(any(g <= s and len(s) <= 7 for s in found) for g in groups) == 300
+    # The two neighbors, each with its one link, may be in the set, too.
+    for g in range(300):
+        group = {f"g{g}_{i}" for i in range(5)}
+        assert any(group <= items and len(items) <= 7 for items in found)
     H = sparse.load_npz(folder / "membership.npz")
     assert H.shape == (1500, 300)
     assert len((folder / "labels.csv").read_text().splitlines()) == 1501
@@ -43,19 +44,16 @@ def test_groups_are_found_and_written(rings, r, tmp_path):
 
 
 def test_new_items_go_to_the_groups_they_are_linked_to(rings, tmp_path):
-    assert run("cluster", rings, "-r", "auto", "--many", "-o", tmp_path / "run").exit_code == 0
+    assert run("cluster", rings, "-r", 300, "--many", "-o", tmp_path / "run").exit_code == 0
     links = [("x", 3, 0), ("x", 3, 2), ("x", 3, 3), ("x", 3, 4), ("y", 7, 2), ("y", 7, 3)]
     new = tmp_path / "new.edges"
     new.write_text("".join(f"{name} g{g}_{i}\n" for name, g, i in links))
     result = run("predict", tmp_path / "run", new, "-o", tmp_path / "found")
     assert result.exit_code == 0, result.output
-    labels = dict(
-        line.split(",")[:2] for line in (tmp_path / "run/labels.csv").read_text().splitlines()
-    )
-    found = [line.split(",") for line in (tmp_path / "found/labels.csv").read_text().splitlines()]
-    assert found[1][:2] == ["x", labels["g3_3"]]
-    assert found[2][:2] == ["y", labels["g7_3"]]
-    assert all(0.5 < float(row[2]) <= 1 for row in found[1:])
+    labels = {row[0]: row[1] for row in rows(tmp_path / "run/labels.csv")}
+    _, x, y = rows(tmp_path / "found/labels.csv")
+    assert (x[:2], y[:2]) == (["x", labels["g3_3"]], ["y", labels["g7_3"]])
+    assert all(0.5 < float(row[2]) <= 1 for row in (x, y))
     H = sparse.load_npz(tmp_path / "found/membership.npz")
     assert H.shape == (2, 300)
     assert not (tmp_path / "found/membership.csv").exists()

@@ -53,14 +53,11 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
 
 def test_choices_are_those_of_the_library():
-    choices = {
-        name: [*kind.choices] for name, (kind, *_) in FIT.items() if hasattr(kind, "choices")
-    }
+    choices = {name: kind.choices for name, (kind, *_) in FIT.items() if hasattr(kind, "choices")}
     assert io.FORMATS == FORMATS
-    assert choices["affinity"] == [*affinity.AFFINITIES]
-    initializations = {"auto", "multilevel", "ego", *INITIALIZATIONS}
-    assert {*choices["init"]} == initializations
-    assert choices["loss"] == [*losses.names()] == [*get_args(LossName)]
+    assert [*choices["affinity"]] == [*affinity.AFFINITIES]
+    assert {*choices["init"]} == {"auto", "multilevel", "ego", *INITIALIZATIONS}
+    assert [*choices["loss"]] == [*losses.names()] == [*get_args(LossName)]
 
 
 def test_options_and_defaults_are_those_of_the_estimator():

@@ -6,7 +6,8 @@ from cli_problems import refused, rows, run, write_edges
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import odsymnmf as od
-from odsymnmf.cli import texts as room
+from odsymnmf import runs
+from odsymnmf.cli.texts import tfidf_of_model
 
 
 @pytest.fixture
@@ -36,10 +37,10 @@ def test_a_table_of_similarities_is_aligned_by_name(graph):
     names = [f"item {i}" for i in range(24)]
     values = ["1" if i < 8 else "0" for i in range(24)]
     for step in (1, -1):
-        header, row = ",".join(["name", *names[::step]]), ",".join(["x", *values[::step]])
-        (graph / "new.csv").write_text(f"{header}\n{row}\n")
-        out = graph / f"out{step}"
-        result = run("predict", graph / "run", graph / "new.csv", "--format", "table", "-o", out)
+        lines = [["name", *names[::step]], ["x", *values[::step]]]
+        (graph / "new.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+        options = ["--format", "table", "-o", graph / f"out{step}"]
+        result = run("predict", graph / "run", graph / "new.csv", *options)
         assert result.exit_code == 0, result.output
     one, other = (rows(graph / f"out{step}" / "membership.csv") for step in (1, -1))
     assert one == other
@@ -84,7 +85,7 @@ def test_texts_are_weighed_as_those_of_the_run(tmp_path):
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True).fit(texts)
     assert model._terms == list(words.get_feature_names_out())
     np.testing.assert_array_equal(model._idf, words.idf_)
-    again = room.tfidf_of_model(texts, model._terms, model._idf)
+    again = tfidf_of_model(texts, model._terms, model._idf)
     np.testing.assert_array_equal(again.toarray(), words.transform(texts).toarray())
 
 
@@ -114,8 +115,8 @@ def test_bad_predictions_are_one_line(graph):
     (graph / "far.csv").write_text("x,y,1\n")
     (graph / "odd.csv").write_text("name,item 0,item z\nx,1,1\n")
     home, out = graph / "run", graph / "out"
-    refused(run("predict", home, graph / "same.csv", "-o", out), 1, "no item that is new")
-    refused(run("predict", home, graph / "far.csv", "-o", out), 1, "no item that is new is linked")
+    for name in ("same.csv", "far.csv"):
+        refused(run("predict", home, graph / name, "-o", out), 1, "no item that is new is linked")
     odd = run("predict", home, graph / "odd.csv", "--format", "table", "-o", out)
     refused(odd, 1, "'item 1' is missing")
     refused(run("predict", graph, graph / "far.csv", "-o", out), 1, "no such file")
@@ -131,8 +132,6 @@ def test_a_checkpoint_is_used_and_removed(tmp_path, monkeypatch):
     assert run("cluster", edges, *options, "-o", tmp_path / "one").exit_code == 0
     kept = tmp_path / "fit.ckpt"
     with monkeypatch.context() as patch:
-        from odsymnmf import runs
-
         patch.setattr(runs, "write_result", lambda *a: (_ for _ in ()).throw(OSError("full")))
         refused(run("cluster", edges, *options, "--checkpoint", kept, "-o", tmp_path / "x"), 1)
     assert sorted(p.name for p in tmp_path.glob("fit*")) == ["fit.ckpt", "fit.ckpt.1"]

@@ -1,10 +1,9 @@
 """The command line. Heavy packages are imported inside the commands."""
 
-import errno
 import io
 import signal
 import sys
-from typing import Any
+import warnings
 
 try:
     import click
@@ -21,7 +20,7 @@ __all__ = ["app", "main"]
 class Commands(click.Group):
     """Commands whose errors are one line on stderr: 1 bad input, 2 usage, 130 or 143 signals."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> None:
         """Run a command; SIGTERM interrupts it as Ctrl-C does."""
         ctx.meta[EXIT_CODE] = 128 + signal.SIGINT
 
@@ -31,13 +30,17 @@ class Commands(click.Group):
 
         previous = signal.signal(signal.SIGTERM, terminate)
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings(record=True) as messages:
+                warnings.simplefilter("default", UserWarning)
+                super().invoke(ctx)
+            for warning in messages:
+                click.echo(f"warning: {warning.message}", err=True)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(ctx.meta[EXIT_CODE])
+        except BrokenPipeError:  # handled by click
+            raise
         except (ImportError, MemoryError, OSError, ValueError) as error:
-            if getattr(error, "errno", None) == errno.EPIPE:  # handled by click
-                raise
             raise click.ClickException(one_line(error)) from error
         finally:
             signal.signal(signal.SIGTERM, previous)

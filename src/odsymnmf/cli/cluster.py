@@ -87,8 +87,6 @@ def cluster(
     for line in data.messages:
         note(f"note: {line}")
     note(f"read {len(data.names):,} items in {seconds['read']:.1f} s; clustering")
-    import odsymnmf.estimators  # noqa: F401  (not timed as part of the fit)
-
     start = time.perf_counter()
     model = _fit(data, parameters, pairs, verbose=_verbose(quiet))
     seconds["fit"] = time.perf_counter() - start
@@ -122,10 +120,8 @@ def _check_usage(
     if is_text and reading:
         option = next(iter(reading)).replace("_", "-")
         raise click.UsageError(f"--text cannot be combined with --{option}")
-    is_links = affinity in (None, "precomputed") and not (
-        is_text or {"format", "header"} & {*reading}
-    )
-    if scheduler is not None and (parameters["sparse_membership"] or is_text or not is_links):
+    other = is_text or parameters["sparse_membership"] or {"format", "header"} & {*reading}
+    if scheduler is not None and (other or affinity not in (None, "precomputed")):
         raise click.UsageError(
             "--scheduler reads parquet files of links; leave --many, --text, --affinity, --format "
             "and --header out"
@@ -144,13 +140,11 @@ def _fit(data: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -
             f"one item only: {data.names[0]!r}; give at least two (--lines: every line is a text)"
         )
     model = ODSymNMF(**parameters, verbose=verbose)
-    with warnings.catch_warnings(record=True) as messages:
-        warnings.simplefilter("always")
-        model.fit(data.matrix, weights=weights)
-    for message in messages:
+    with warnings.catch_warnings():
         # The summary reports these two.
-        if not issubclass(message.category, ConvergenceWarning | InterruptedWarning):
-            click.echo(f"warning: {message.message}", err=True)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", InterruptedWarning)
+        model.fit(data.matrix, weights=weights)
     if model.status_ == "interrupted" and model.n_iter_ == 0:
         raise KeyboardInterrupt
     return model

@@ -3,38 +3,25 @@
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-# Generic in type stubs only with older versions of click.
-if TYPE_CHECKING:
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType
 
 # Key of the exit code of an interrupted command in the context of click.
 EXIT_CODE = "odsymnmf.exit_code"
 
 
-class Parsed(ParamType):
-    """Values that a function parses; its ValueError becomes a usage error."""
+def parsed(parse: Callable[[str], Any], form: str) -> Callable[[str], Any]:
+    """Return a type of options: a function whose ValueError becomes a usage error."""
 
-    name = "text"
-
-    def __init__(self, parse: Callable[[str], Any], form: str):
-        self.parse, self.form = parse, form
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the text that the help shows."""
-        return self.form
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the parsed value."""
+    def convert(text: str) -> Any:
         try:
-            return self.parse(value) if isinstance(value, str) else value
+            return parse(text)
         except ValueError:
-            self.fail(f"{value!r} is not of the form {self.form}", param, ctx)
+            raise click.BadParameter(f"{text!r} is not of the form {form}") from None
+
+    convert.__name__ = form  # shown by --help
+    return convert
 
 
 def cluster_numbers(text: str) -> Any:
@@ -65,7 +52,7 @@ FORMATS = (
 )
 INITIALIZATIONS = ("auto", "multilevel", "greedy", "spectral", "random", "zero", "ego")
 
-COLUMNS = Parsed(lambda text: text.split(","), "SOURCE,TARGET[,WEIGHT]")
+COLUMNS = parsed(lambda text: text.split(","), "SOURCE,TARGET[,WEIGHT]")
 
 # Options with the names of arguments: type, default, help, and further flags.
 Table = Mapping[str, Sequence[Any]]
@@ -73,7 +60,7 @@ Table = Mapping[str, Sequence[Any]]
 # Arguments of ODSymNMF, with its defaults except for n_clusters, affinity and random_state.
 FIT: Table = {
     "n_clusters": (
-        Parsed(cluster_numbers, "N|N-N|auto"),
+        parsed(cluster_numbers, "N|N-N|auto"),
         "auto",
         "Number of clusters; 2-30 chooses the best of these, auto any number.",
         "-r",
@@ -97,7 +84,7 @@ FIT: Table = {
     "init": (click.Choice(INITIALIZATIONS), "auto", "First initialization; ego with --many only."),
     "n_init": (int, 1, "Number of initializations; all but the first are random."),
     "normalize": (click.Choice(["auto", "degree", "none"]), "auto", "Divide by roots of degrees."),
-    "upper": (Parsed(bound, "FLOAT|auto|none"), "auto", "Upper bound on memberships."),
+    "upper": (parsed(bound, "FLOAT|auto|none"), "auto", "Upper bound on memberships."),
     "zero_weight": (float, 1.0, "Weight of the pairs that INPUT does not list."),
     "restarts": (int, None, "Rounds of column restarts; by default 10 for l1 and mixed, else 0."),
     "max_iter": (int, 200, "Maximum number of iterations."),

@@ -40,10 +40,6 @@ def predict(
     from odsymnmf.plots import count
 
     output = output or output_name(inputs[0], "predicted")
-    if runs.is_run(output):
-        raise io.InputError(
-            f"{output} holds a run, which predict does not replace; choose another name"
-        )
     form = {"text_column": text_column, "lines": lines}
     check_options({name: value for name, value in form.items() if value})
     runs.check_directory(output)  # before the work
@@ -88,10 +84,10 @@ def _form(record: dict[str, Any], paths: tuple[str, ...]) -> dict[str, Any]:
 
 def _texts(paths: tuple[str, ...], model: Any, form: dict[str, Any]) -> tuple[list[str], Any]:
     from odsymnmf import io
-    from odsymnmf.cli.texts import printable_names, tfidf_of_model
+    from odsymnmf.cli.texts import tfidf_of_model
 
     names, texts = io.read_texts(paths, **form)
-    return printable_names(names), tfidf_of_model(texts, model._terms, model._idf)
+    return names, tfidf_of_model(texts, model._terms, model._idf)
 
 
 def _similarities(
@@ -140,8 +136,8 @@ def _strengths(model: Any, H: Any, clusters: Any) -> list[float]:
     import numpy as np
     from scipy import sparse
 
-    explained = sparse.csr_array(H, dtype=np.float64, copy=True)
-    explained.data *= model.membership_.sum(axis=0)[explained.indices]
+    H = sparse.csr_array(H, dtype=np.float64)
+    explained = sparse.csr_array(H * model.membership_.sum(axis=0))
     own = explained[np.arange(len(clusters)), np.maximum(clusters, 0)]
     total = explained.sum(axis=1)
     strengths = np.divide(own, total, out=np.zeros(len(clusters)), where=total > 0)

@@ -1,13 +1,12 @@
 """Options for texts, and tf-idf weights of texts."""
 
-import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import Parsed, Table, number_or_share, plain
+from odsymnmf.cli.options import Table, number_or_share, parsed, plain
 
 if TYPE_CHECKING:
     from odsymnmf.io import Dataset
@@ -19,7 +18,7 @@ FEW_TEXTS = {"min_df": 1, "max_df": 1.0}
 # As scikit-learn: two or more letters or digits.
 WORD = re.compile(r"\b\w\w+\b")
 
-NUMBER_OR_SHARE = Parsed(number_or_share, "INTEGER|FLOAT")
+NUMBER_OR_SHARE = parsed(number_or_share, "INTEGER|FLOAT")
 
 # Arguments of io.read_texts.
 FORM: Table = {
@@ -55,7 +54,6 @@ def read_texts(
 
     form = {name: value for name, value in options.items() if name in FORM}
     names, texts = io.read_texts(paths, **form)
-    names = printable_names(names)
     few = FEW_TEXTS if len(texts) < MANY else {}
     words = {**SETTINGS, **few, **options}
     words.pop("text", None)
@@ -97,11 +95,6 @@ def _tfidf(texts: list[str], words: dict[str, Any]) -> tuple[Any, Any]:
         raise io.InputError(
             f"{error} Use a smaller --min-df, a larger --max-df, or --stop-words none"
         ) from error
-
-
-def printable_names(names: Sequence[str]) -> list[str]:
-    """Return names of files with invalid UTF-8 replaced."""
-    return [os.fsencode(name).decode("utf-8", "replace") for name in names]
 
 
 def tfidf_of_model(texts: list[str], terms: list[str], idf: Any) -> Any:

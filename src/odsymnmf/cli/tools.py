@@ -1,17 +1,19 @@
 """`odsymnmf score`, `plot` and `info`."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
 import odsymnmf
+from odsymnmf.cli.options import Table, options
 
 UNASSIGNED = "-1"
-KINDS = ("matrix", "convergence", "memberships")
-# Metadata by suffix, without the time: the same run gives the same file.
-METADATA = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+PLOT: Table = {
+    "kind": (click.Choice(["matrix", "convergence", "memberships"]), "matrix", "What to draw."),
+    "graph": (click.Path(), None, "Draw the graph in this file, the input of the run, instead."),
+    "force": (bool, False, "Replace the picture if it exists."),
+}
 
 
 @click.command(short_help="Compare labels with a known truth.")
@@ -105,53 +107,30 @@ def _report_missing(number: int, path: str, other: str) -> None:
         click.echo(f"left out because {other} does not have them: {number} of {path}", err=True)
 
 
-@click.command(short_help="Draw a picture of a run.")
+@click.command(short_help="Draw a picture of a run.", context_settings={"show_default": True})
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--kind",
-    type=click.Choice(KINDS),
-    default="matrix",
-    show_default=True,
-    help="What to draw.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Picture to write: .png, .svg or .pdf.",
-)
-@click.option(
-    "--graph",
-    type=click.Path(),
-    help="Draw the graph in this file, the input of the run, instead.",
-)
-@click.option("--force", is_flag=True, help="Replace the picture if it exists.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Picture.")
+@options(PLOT)
 def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> None:
-    """Draw the matrix, convergence or memberships of RUN, a folder written by cluster."""
-    from odsymnmf.persistence import atomic_write
+    """Draw the matrix, convergence or memberships of RUN, a folder written by cluster.
 
-    suffix = output.suffix.lower()
-    if suffix not in METADATA:
+    The picture is a file .png, .svg or .pdf.
+    """
+    if output.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
     import matplotlib
     from matplotlib import pyplot as plt
+
+    from odsymnmf.persistence import atomic_write
 
     if output.exists() and not force:
         raise FileExistsError(f"{output} already exists; use --force to replace it")
     matplotlib.use("Agg")  # there may be no screen
     figure = _axes(run, kind, graph).figure
     output.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        matplotlib.rc_context({"svg.hashsalt": "odsymnmf"}),
-        warnings.catch_warnings(record=True) as messages,
-        atomic_write(output) as file,
-    ):
-        warnings.simplefilter("always")
-        figure.savefig(file, format=suffix[1:], dpi=150, metadata=METADATA[suffix])
+    with atomic_write(output) as file:
+        figure.savefig(file, format=output.suffix[1:], dpi=150)
     plt.close(figure)
-    if any("missing from" in str(warning.message) for warning in messages):
-        click.echo("note: the font lacks letters of some names; report.html shows them", err=True)
     click.echo(f"wrote {output}")
 
 
