@@ -24,25 +24,10 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
 
     spy.__signature__ = inspect.signature(original)
     monkeypatch.setattr(od.ODSymNMF, "__init__", spy)
-    given = {
-        "n_clusters": 3,
-        "loss": "mixed",
-        "l1_ratio": 0.3,
-        "init": "spectral",
-        "n_init": 2,
-        "normalize": "degree",
-        "upper": 0.4,
-        "zero_weight": 0.1,
-        "restarts": 1,
-        "max_iter": 9,
-        "tol": 0.01,
-        "n_jobs": 2,
-        "random_state": 5,
-        "gamma": 2,
-        "n_neighbors": 4,
-        "checkpoint": str(tmp_path / "c"),
-        "checkpoint_every": 7.0,
-    }
+    given = {"n_clusters": 3, "loss": "mixed", "l1_ratio": 0.3, "init": "spectral", "n_init": 2}
+    given |= {"normalize": "degree", "upper": 0.4, "zero_weight": 0.1, "restarts": 1, "max_iter": 9}
+    given |= {"tol": 0.01, "n_jobs": 2, "random_state": 5, "gamma": 2, "n_neighbors": 4}
+    given |= {"checkpoint": str(tmp_path / "c"), "checkpoint_every": 7.0}
     options = [x for name, value in given.items() for x in ("--" + name.replace("_", "-"), value)]
     assert run("cluster", edges, *options, "-q", "-o", tmp_path / "run").exit_code == 0
     rest = {"affinity": "precomputed", "sparse_membership": "auto"}

@@ -129,17 +129,10 @@ IGNORED = "columns ignored: {} (choose others with columns= or weight_column=)"
         (",source,target,weight\n0,b,a,2\n1,c,b,.5\n", []),
         ('"from" "to" "weight"\n"1" "b" "a" 2\n"2" "c" "b" .5\n', []),
         ("node1,node2,strength\nb,a,2\nc,b,.5\n", ["the weights are in column 'strength'"]),
+        ("u,v,weight\nb,a,2\nc,b,.5\n", ["the first row is taken as a header: 'u', 'v', 'weight'"]),
         (
-            "u,v,weight,date\nb,a,2,x\nc,b,.5,y\n",
-            [
-                "the first row is taken as a header: 'u', 'v', 'weight', 'date'",
-                IGNORED.format("'date'"),
-            ],
-        ),
-        (
-            "Source,Target,Type,Id,Label,timeset,Weight\n"
-            "b,a,Undirected,0,,,2\nc,b,Undirected,1,,,.5\n",
-            [IGNORED.format("'Id', 'Label', 'timeset'")],
+            "Source,Target,Type,Id,Weight\nb,a,Undirected,0,2\nc,b,Undirected,1,.5\n",
+            [IGNORED.format("'Id'")],
         ),
     ],
 )
