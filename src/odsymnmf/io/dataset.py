@@ -140,6 +140,8 @@ def read(
         raise ValueError(f"symmetrize must be one of {', '.join(SYMMETRIZE)}; got {symmetrize!r}")
     with open_input(path) as file:
         chosen = format or recognize(path, file)
+        if features and chosen in (*graphs.FORMATS, "parquet"):
+            raise ValueError("is a graph, and has no features; read it without features=True")
         content, chosen = parse(file, chosen, features, header, columns, weight_column)
         if features:
             matrix, names = content.features(graph_allowed=format == "edges")
