@@ -1,9 +1,9 @@
 """Off-diagonal symmetric nonnegative matrix factorization.
 
 Find H >= 0 (n x r) such that A_ij ~ (H H^T)_ij for every pair i != j of n items with similarities
-A. The diagonal of A is never looked at. The rows of H are soft, overlapping memberships.
+A. The diagonal of A is ignored. The rows of H are soft, overlapping memberships.
 
-The public names are loaded when first used, so that ``import odsymnmf`` costs next to nothing.
+Public names are loaded when first used: ``import odsymnmf`` loads neither NumPy nor SciPy.
 """
 
 import importlib
@@ -31,49 +31,32 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Public name -> the module it comes from; None: the name is a module itself. A new public name is
-# one line here, and one above for type checkers and editors. No module has the name of a function,
-# or importing it would bind the module in the function's place.
-_PUBLIC: dict[str, str | None] = {
+# The modules of public classes and functions. A new public name is one line here or in _MODULES,
+# and one above for type checkers and editors. No module has the name of a function: importing it
+# would replace the function.
+_HOMES = {
     "Factorization": "fit",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
-    "choose": None,
-    "datasets": None,
-    "distributed": None,
     "factorize": "factorization",
-    "graphs": None,
-    "inputs": None,
-    "io": None,
     "load": "persistence",
-    "memberships": None,
-    "metrics": None,
     "objective": "factorization",
-    "plots": None,
-    "report": None,
-    "scanpy": None,
-    "similarity": None,
 }
+_MODULES = {"choose", "datasets", "distributed", "graphs", "inputs", "io"}
+_MODULES |= {"memberships", "metrics", "plots", "report", "scanpy", "similarity"}
 
-__all__ = list(_PUBLIC)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(__name__)
-    except PackageNotFoundError:  # imported from a source tree that was never installed
-        return "0+unknown"
+__all__ = sorted({*_HOMES, *_MODULES})
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value: Any = _version()
-    elif name in _PUBLIC:
-        home = _PUBLIC[name]
-        module = importlib.import_module(f"{__name__}.{home or name}")
-        value = getattr(module, name) if home else module
+        from importlib.metadata import version
+
+        value: Any = version(__name__)
+    elif name in _MODULES:
+        value = importlib.import_module(f"{__name__}.{name}")
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -81,4 +64,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_PUBLIC, "__version__"])
+    return [*__all__, "__version__"]

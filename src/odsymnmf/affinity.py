@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from odsymnmf.defaults import Normalization
 from odsymnmf.similarity import cosine
+from odsymnmf.similarity.weights import entry_rows, with_data
 
 Affinity = Literal["precomputed", "cosine", "rbf", "nearest_neighbors"] | Callable[..., Any]
 
@@ -39,16 +40,14 @@ class Precomputed:
         S: Any = sparse.csr_array(given) if sparse.issparse(given) else np.asarray(given)
         if self.normalization is None:
             return S
-        # s_p S_pj s_j; s_p depends on the sum of the similarities that are known.
-        values = np.nan_to_num(S.data if sparse.issparse(S) else S)
+        # s_p S_pj s_j; s_p depends on the sum of the known similarities.
+        values, roots = np.nan_to_num(S.data if sparse.issparse(S) else S), self.normalization.roots
         values = np.abs(values) if self.normalization.absolute else values
         if not sparse.issparse(S):
             own = self.normalization.of_new(values.sum(axis=1, dtype=np.float64))
-            return (S * own[:, None] * self.normalization.roots).astype(S.dtype)
-        known = sparse.csr_array((values, S.indices, S.indptr), shape=S.shape)
-        own = self.normalization.of_new(np.asarray(known.sum(axis=1), dtype=np.float64).ravel())
-        data = S.data * np.repeat(own, np.diff(S.indptr)) * self.normalization.roots[S.indices]
-        return sparse.csr_array((data.astype(S.dtype), S.indices, S.indptr), shape=S.shape)
+            return (S * own[:, None] * roots).astype(S.dtype)
+        own = self.normalization.of_new(with_data(S, values).sum(axis=1).astype(np.float64))
+        return with_data(S, (S.data * own[entry_rows(S)] * roots[S.indices]).astype(S.dtype))
 
     def to_arrays(self) -> dict[str, Any]:
         """Return the arrays that similarities of new items depend on."""
@@ -74,8 +73,8 @@ class Cosine(Precomputed):
     def compare(self, X: Any) -> Any:
         if self.reference is None:
             raise ValueError(
-                "the documents that were fitted are on a cluster, so that new ones cannot be "
-                "compared with them here; fit with X.compute() to be able to."
+                "the fitted documents are on a cluster, so that new ones cannot be compared with "
+                "them here; fit X.compute() instead."
             )
         return cosine(X).X @ self.reference.T
 

@@ -1,9 +1,7 @@
 """The scikit-learn estimators ODSymNMF and SymNMF."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from inspect import Signature, signature
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -304,7 +302,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         """Fit a Dask array on the workers of a client."""
         from odsymnmf.distributed.fit import LOCAL, RemoteSimilarity, check_options
 
-        if callable(self.affinity) or self.affinity not in ("precomputed", "cosine"):
+        if self.affinity not in ("precomputed", "cosine"):
             raise ValueError(
                 f'affinity={self.affinity!r} is not available on a cluster; use "precomputed" or '
                 f'"cosine", or {LOCAL}.'
@@ -326,12 +324,8 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         problem = prepare(raw, r, options, summary)
         self._affinity.normalization = problem.normalization
         self.settings_ = problem.settings.as_dict()
-        best, self.status_ = fit_best(
-            problem,
-            self.n_init,
-            title=type(self).__name__,
-            verbose=self.verbose,
-        )
+        title = type(self).__name__
+        best, self.status_ = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
         self._set_memberships(raw, problem, best.H)
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.restart_steps_, self.loss_terms_ = best.restart_steps, best.loss_terms
@@ -360,7 +354,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -393,8 +387,8 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         None: the initialization of sparse memberships determines it.
         """
         r: Any = self.n_clusters
-        ego = isinstance(self.init, str) and self.init == "ego"
-        is_sparse = self.sparse_membership is True or ego
+        is_ego = isinstance(self.init, str) and self.init == "ego"
+        is_sparse = self.sparse_membership is True or is_ego
         if is_sparse and self.n_init > 1:
             raise ValueError(
                 f"n_init={self.n_init}, but there are no random starts for sparse memberships; "
@@ -441,35 +435,15 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.n_clusters_, self.n_unassigned_ = int(H.shape[1]), int((clusters < 0).sum())
 
 
-# Parameters and attributes of ODSymNMF that SymNMF does not have.
-NOT_IN_SYMNMF = ("loss", "l1_ratio", "sparse_membership", "loss_terms_")
-
-
-def _document(estimator: type[ODSymNMF]) -> type[ODSymNMF]:
-    """Give SymNMF the signature and the documented parameters that it shares with ODSymNMF."""
-    shared = [
-        parameter
-        for name, parameter in signature(ODSymNMF.__init__).parameters.items()
-        if name not in NOT_IN_SYMNMF
-    ]
-    estimator.__init__.__signature__ = Signature(shared)  # type: ignore[attr-defined]
-    if ODSymNMF.__doc__ and estimator.__doc__:  # python -OO removes docstrings
-        sections = ODSymNMF.__doc__[ODSymNMF.__doc__.index("    Parameters\n") :]
-        sections = sections[: sections.index("    See Also\n")]
-        for name in NOT_IN_SYMNMF:
-            sections = re.sub(rf"(?m)^    {name} : .*\n(?:     .*\n)*", "", sections)
-        before, after = estimator.__doc__.split("    See Also\n")
-        estimator.__doc__ = f"{before}{sections}    See Also\n{after}"
-    return estimator
-
-
-@_document
 class SymNMF(ODSymNMF):
     """Cluster items by symmetric NMF of their similarities, self-similarities included.
 
     Find memberships H >= 0 (n_samples x n_clusters) that minimize
     sum_ij w_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,
     which leaves out the terms i = j.
+
+    Parameters, attributes and methods are those of `ODSymNMF`. The only loss is "l2", and
+    memberships are dense.
 
     See Also
     --------
@@ -485,8 +459,3 @@ class SymNMF(ODSymNMF):
     """
 
     _diagonal: Literal["ignore", "fit"] = "fit"
-
-    def __init__(self, n_clusters: int | str | Sequence[int] = 8, **options: Any):
-        # Checked against the signature that _document sets.
-        signature(type(self)).bind(n_clusters, **options)
-        super().__init__(n_clusters, **options)

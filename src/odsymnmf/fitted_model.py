@@ -12,7 +12,6 @@ import odsymnmf
 from odsymnmf.affinity import make_affinity
 from odsymnmf.inputs import (
     Dataset,
-    called,
     features_and_names,
     first_difference,
     is_frame,
@@ -23,7 +22,7 @@ from odsymnmf.inputs import (
 from odsymnmf.memberships import Rule, frame, labels, overlapping_sets
 from odsymnmf.persistence import checked_names, prefixed, without_prefix, write_arrays
 from odsymnmf.similarity import base, from_arrays
-from odsymnmf.similarity.weights import without_diagonal
+from odsymnmf.similarity.weights import entry_rows
 from odsymnmf.solvers.new_items import solve_new_rows
 from odsymnmf.solvers.objective import Scales, pair_losses
 from odsymnmf.utils import Array, as_csr, blocks, bound
@@ -68,11 +67,10 @@ class FittedModelMixin:
         ----------
         X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
             Similarities of the new items to the fitted ones if ``affinity="precomputed"``, else
-            one row of features per new item. NaN marks a similarity that is not known: the pair
-            is left out. So row k of the fitted matrix, with NaN in place k, asks where item k
-            belongs as far as the others can tell: at convergence, that is row k of
-            ``membership_`` (with l1, if coordinate descent gets there; not with `SymNMF`, which
-            fits the diagonal too).
+            one row of features per new item. NaN marks an unknown similarity: the pair is left
+            out. At convergence, row k of the fitted matrix with NaN in place k gives row k of
+            ``membership_`` (with l1, if coordinate descent reaches the optimum; not with
+            `SymNMF`, which fits the diagonal).
 
         Returns
         -------
@@ -81,16 +79,16 @@ class FittedModelMixin:
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        H, upper = self.membership_, bound(self.settings_["upper"])
-        rest = self._scales, upper, self.zero_weight, self._penalized
+        H, options = self.membership_, self._row_options
         pieces = blocks(X.shape[0], max(1, base.BLOCK_ENTRIES // H.shape[0]))
-        rows = [solve_new_rows(self._affinity.to_fitted(X[b]), H, *rest) for b in pieces]
+        rows = [solve_new_rows(self._affinity.to_fitted(X[b]), H, *options) for b in pieces]
         return sparse.vstack(rows, format="csr") if sparse.issparse(H) else np.concatenate(rows)
 
     @property
-    def _penalized(self) -> bool:
-        """Whether l2 penalizes sparse memberships."""
-        return bool(self.settings_["init"] != "multilevel")
+    def _row_options(self) -> tuple[Scales, float, float, bool]:
+        """Options of `solve_new_rows`: scales, upper, zero_weight, penalized."""
+        penalized = self.settings_["init"] != "multilevel"
+        return self._scales, bound(self.settings_["upper"]), self.zero_weight, penalized
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Find the clusters of new items: the largest entry of `predict_membership`.
@@ -118,14 +116,14 @@ class FittedModelMixin:
         ----------
         X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
             As for `predict_membership`. Similarities of as many items as were fitted are taken for
-            those of the fitted items themselves, and their diagonal is not looked at.
+            those of the fitted items themselves, and their diagonal is ignored.
         y : Ignored
             Not used, present for API consistency by convention.
 
         Returns
         -------
         float
-            At most 1. 0 is what no memberships at all would score.
+            At most 1; 0 is the score of H = 0.
 
         Examples
         --------
@@ -142,14 +140,14 @@ class FittedModelMixin:
         check_is_fitted(self)
         H = self.membership_
         n = H.shape[0]
-        if self._precomputed:
+        if self.affinity == "precomputed":
             X = _without_own(X.matrix if isinstance(X, Dataset) else X, n)
         X = self._validated(X, reset=False)
-        rest = self._scales, bound(self.settings_["upper"]), self.zero_weight, self._penalized
+        options = self._row_options
         # Sparse memberships have sparse similarities, which take no more room at once.
         size = X.shape[0] if sparse.issparse(H) else max(1, base.BLOCK_ENTRIES // n)
         pieces = blocks(X.shape[0], size)
-        parts = [_held_out_loss(self._affinity.to_fitted(X[b]), H, *rest) for b in pieces]
+        parts = [_held_out_loss(self._affinity.to_fitted(X[b]), H, *options) for b in pieces]
         loss, alone = np.sum(parts, axis=0)
         return float(1 - loss / alone) if alone > 0 else 0.0
 
@@ -161,7 +159,7 @@ class FittedModelMixin:
         Parameters
         ----------
         threshold, rule
-            As for `odsymnmf.memberships.overlapping_sets`; what was fitted is known here.
+            As for `odsymnmf.memberships.overlapping_sets`.
 
         Returns
         -------
@@ -179,8 +177,7 @@ class FittedModelMixin:
         """
         check_is_fitted(self)
         A = getattr(self, "similarity_", None)
-        sets = overlapping_sets(self.membership_, threshold, rule=rule, A=A, loss=self._scales)
-        return called(sets, self.item_names_)
+        return overlapping_sets(self, threshold, rule=rule, A=A, loss=self._scales)
 
     def labels_series(self) -> Any:
         """Return ``labels_`` as a pandas Series, whose index holds the names of the items.
@@ -219,7 +216,7 @@ class FittedModelMixin:
         bob        1.0
         """
         check_is_fitted(self)
-        return frame(self.membership_, self.item_names_, self.get_feature_names_out())
+        return frame(self)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns of ``membership_``, "cluster_0", "cluster_1", ...
@@ -249,7 +246,7 @@ class FittedModelMixin:
         path : path
             An existing file is replaced.
         similarities : bool, default=False
-            Whether to save ``similarity_``, too, which may be large.
+            Whether to save ``similarity_`` as well, which may be large.
         names : list of str or numbers, default=None
             Names of the fitted items, loaded as ``item_names_``; by default those of the fit.
 
@@ -332,25 +329,18 @@ class FittedModelMixin:
 
     def _named(self, X: Any, edge_weight: str | None) -> tuple[Any, list[Any] | None]:
         """Return X as scikit-learn takes it, and the names of the items."""
-        if not self._precomputed:
+        if self.affinity != "precomputed":
             return features_and_names(X)
         data = to_similarity_matrix(X, edge_weight=edge_weight)
         # scikit-learn notes the names of a DataFrame's columns itself.
         return (X if is_frame(X) else data.matrix), data.names
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.affinity, str) and self.affinity == "precomputed"
-
     def _validated(self, X: Any, reset: bool) -> Any:
-        # Similarities are checked by `as_similarity`, which does not look at the diagonal. New
-        # ones may be unknown.
         X = X.matrix if isinstance(X, Dataset) else X
-        finite: Any = True
-        if self._precomputed:
-            finite = "allow-nan" if not reset else False
-            if not reset:
-                X = self._to_the_fitted(X)
+        is_precomputed = self.affinity == "precomputed"
+        finite: Any = not is_precomputed  # `as_similarity` checks all but the diagonal
+        if is_precomputed and not reset:
+            X, finite = self._in_fitted_order(X), "allow-nan"
         if sparse.issparse(X):
             X = as_csr(X, "X")
         X = validate_data(
@@ -362,7 +352,7 @@ class FittedModelMixin:
             ensure_all_finite=finite,
             ensure_min_samples=2 if reset else 1,
         )
-        if reset and self._precomputed and X.shape[0] != X.shape[1]:
+        if reset and is_precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square matrix of similarities, but has shape {X.shape}. For a table "
                 'of items x features, choose an affinity such as "cosine" or "nearest_neighbors"; '
@@ -370,7 +360,7 @@ class FittedModelMixin:
             )
         return X
 
-    def _to_the_fitted(self, X: Any) -> Any:
+    def _in_fitted_order(self, X: Any) -> Any:
         """Return similarities of new items, once their columns are the fitted items in order."""
         if is_networkx(X) or is_igraph(X):
             raise ValueError(
@@ -386,7 +376,7 @@ class FittedModelMixin:
                 f"the columns of X are not the fitted items in their order: {where}. Use "
                 "X[model.item_names_]."
             )
-        # Of a graph's nodes scikit-learn knows nothing, and would warn.
+        # scikit-learn has no names of a graph's nodes, and would warn.
         return X if hasattr(self, "feature_names_in_") else X.to_numpy()
 
 
@@ -395,9 +385,8 @@ def _without_own(X: Any, n: int) -> Any:
     if np.shape(X) != (n, n):
         return X
     if sparse.issparse(X):
-        own = sparse.csr_array(sparse.diags_array(np.full(n, np.nan)))
         rows = as_csr(X, "X").astype(np.result_type(X.dtype, np.float32))
-        return without_diagonal(rows) + own
+        return rows + sparse.diags_array(np.full(n, np.nan)).tocsr()
     X = np.array(X, dtype=np.result_type(np.asarray(X).dtype, np.float32))
     np.fill_diagonal(X, np.nan)
     return X
@@ -439,13 +428,13 @@ def _dense_loss(S: Any, X: Array, H: Array, scales: Scales, zero_weight: float) 
 def _sparse_loss(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array:
     """Return the loss between S and X H^T, and that of S, at the cost of what is stored.
 
-    As if nothing were stored: sum_pi x_p . h_i and sum_pi (x_p . h_i)^2 = <X^T X, H^T H>. Then what
-    stored pairs add; an unknown one (NaN) weighs nothing.
+    First for all pairs: sum_pi x_p . h_i and sum_pi (x_p . h_i)^2 = <X^T X, H^T H>. Then stored
+    pairs are corrected; an unknown one (NaN) has weight 0.
     """
     products = float(X.sum(axis=0) @ H.sum(axis=0))
     squares = float((X.T @ X).multiply(H.T @ H).sum())
     loss, alone = zero_weight * (scales.l1 * products + scales.l2 * squares), 0.0
-    rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    rows = entry_rows(S)
     for b in blocks(S.nnz, base.BLOCK_ENTRIES):
         p = np.asarray(X[rows[b]].multiply(H[S.indices[b]]).sum(axis=1)).ravel()
         loss -= zero_weight * float(np.sum(pair_losses(p, scales)))

@@ -1,13 +1,12 @@
 """Results given back to networkx, igraph and cdlib."""
 
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
-from odsymnmf import memberships
-from odsymnmf.inputs import called, is_igraph, is_networkx
-from odsymnmf.membership_view import as_matrix
+from odsymnmf.inputs import is_igraph, is_networkx
+from odsymnmf.membership_view import as_matrix, as_view
 from odsymnmf.memberships import Rule, overlapping_sets
 
 __all__ = ["annotate", "node_clustering"]
@@ -39,19 +38,21 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     >>> G.nodes["cleo"]
     {'cluster': 0, 'cluster_0': 1.0, 'cluster_1': 1.0}
     """
-    H = _memberships(result, len(_nodes(G)))
-    # The labels of a model may be refined.
-    columns = {key: np.asarray(memberships.labels(result)).tolist()}
+    view, H = as_view(result, len(_nodes(G))), as_matrix(result)
+    columns = {key: view.labels.tolist()}
     if sparse.issparse(H):
-        columns[f"{key}_memberships"] = _texts(sparse.csr_array(H))
+        entries = [f"{l}:{x:g}" for l, x in zip(view.H.indices, view.H.data, strict=True)]
+        columns[f"{key}_memberships"] = [
+            " ".join(entries[start:end]) for start, end in pairwise(view.H.indptr)
+        ]
     else:
-        columns |= {f"{key}_{l}": H[:, l].astype(float).tolist() for l in range(H.shape[1])}
-    if is_igraph(G):
-        for name, values in columns.items():
+        columns |= {f"{key}_{l}": h.astype(float).tolist() for l, h in enumerate(H.T)}
+    for name, values in columns.items():
+        if is_igraph(G):
             G.vs[name] = values
-        return
-    for i, attributes in enumerate(G.nodes.values()):
-        attributes.update({name: values[i] for name, values in columns.items()})
+        else:
+            for node, value in zip(G, values, strict=True):
+                G.nodes[node][name] = value
 
 
 def node_clustering(
@@ -90,10 +91,10 @@ def node_clustering(
             "node_clustering needs cdlib; install it with: pip install cdlib"
         ) from error
     nodes = _nodes(G)
-    H = _memberships(result, len(nodes))
-    clusters = overlapping_sets(H, threshold, rule=rule)
-    sets = called([items for items in clusters if len(items)], nodes)
-    parameters = {"n_clusters": H.shape[1], "rule": rule, "threshold": threshold}
+    view = as_view(result, len(nodes))
+    clusters = overlapping_sets(view, threshold, rule=rule)
+    sets = [[nodes[i] for i in items] for items in clusters if items]
+    parameters = {"n_clusters": view.r, "rule": rule, "threshold": threshold}
     return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
 
 
@@ -104,23 +105,3 @@ def _nodes(G: Any) -> list[Any]:
     if is_igraph(G):
         return list(G.vs["name"]) if "name" in G.vs.attributes() else list(range(G.vcount()))
     raise ValueError(f"G must be a networkx or igraph graph; got {type(G).__name__}.")
-
-
-def _memberships(result: Any, n: int) -> Any:
-    """Return H; ValueError unless it has n rows."""
-    H = as_matrix(result)
-    if H.shape[0] != n:
-        raise ValueError(
-            f"the memberships have shape {H.shape}, but the graph has {n} nodes: one row per node."
-        )
-    return H
-
-
-def _texts(H: Any) -> list[str]:
-    """Return the memberships of every item that are not zero, as text."""
-    entries = [
-        f"{l}:{value:g}" if value else ""
-        for l, value in zip(H.indices.tolist(), H.data.tolist(), strict=True)
-    ]
-    rows = zip(H.indptr[:-1].tolist(), H.indptr[1:].tolist(), strict=True)
-    return [" ".join(filter(None, entries[begin:end])) for begin, end in rows]

@@ -117,8 +117,10 @@ def as_view(H: Any, n: int | None = None, labels: ArrayLike | None = None) -> Me
 
 def as_matrix(H: Any) -> Any:
     """Return H, that of a model or of a Factorization, as a two-dimensional array or CSR array."""
-    if _is_result(H):
-        H = H.membership_ if hasattr(H, "membership_") else H.H
+    if hasattr(H, "membership_"):
+        H = H.membership_
+    elif hasattr(H, "history"):  # not `hasattr(H, "H")`: sparse matrices have this, too
+        H = H.H
     M = as_csr(H, "H") if sparse.issparse(H) else np.asarray(H)
     if M.ndim != 2 or 0 in M.shape:
         raise ValueError(f"H must have shape (n items, r clusters); got {M.shape}.")
@@ -127,11 +129,8 @@ def as_matrix(H: Any) -> Any:
 
 def _nonzeros(M: Any) -> sparse.csr_array:
     """Return a CSR array in canonical form without stored zeros."""
-    if not sparse.issparse(M):  # SciPy's own conversion takes several times as long
-        is_nonzero = M != 0
-        indptr = np.append(0, np.cumsum(np.count_nonzero(is_nonzero, axis=1)))
-        indices = np.broadcast_to(np.arange(M.shape[1], dtype=np.int32), M.shape)[is_nonzero]
-        return sparse.csr_array((M[is_nonzero], indices, indptr), shape=M.shape)
+    if not sparse.issparse(M):
+        return sparse.csr_array(M)
     if not M.has_canonical_format or not M.data.all():
         M = M.copy()
         M.sum_duplicates()
@@ -144,7 +143,3 @@ def names_of(H: Any) -> list[Any] | None:
     if is_frame(H):
         return list(H.index)
     return getattr(H, "item_names_" if hasattr(H, "membership_") else "names", None)
-
-
-def _is_result(H: Any) -> bool:
-    return hasattr(H, "membership_") or hasattr(H, "history")

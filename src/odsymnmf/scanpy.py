@@ -62,28 +62,23 @@ def cluster(
     >>> od.scanpy.cluster(adata, 8)  # doctest: +SKIP
     >>> scanpy.pl.umap(adata, color="odsymnmf")  # doctest: +SKIP
     """
-    import pandas as pd  # AnnData cannot be without it
+    import pandas as pd
 
     if not (hasattr(adata, "obsp") and hasattr(adata, "uns")):
         raise ValueError(f"adata must be AnnData; got {type(adata).__name__}.")
-    known = [name for name in ODSymNMF().get_params() if name != "affinity"]
-    if unknown := {*options}.difference(known):
-        raise TypeError(
-            f"scanpy.cluster has no option {min(unknown)!r}; its options are {', '.join(known)}."
-        )
     key = obsp or _connectivities(adata, neighbors_key)
     data = to_similarity_matrix(adata, obsp=key)
     options = {"resolution": resolution, "random_state": random_state, **options}
-    model = ODSymNMF(n_clusters, **options).fit(data)
+    model = ODSymNMF(n_clusters, affinity="precomputed", **options).fit(data)
     adata = adata.copy() if copy else adata
-    r = model.membership_.shape[1]
+    r = model.n_clusters_
     names = [str(l) for l in range(r) if (model.labels_ == l).any()]
     labels = pd.Series(model.labels_, index=adata.obs_names).astype(str)
     adata.obs[key_added] = pd.Categorical(labels.where(model.labels_ >= 0), categories=names)
     adata.obsm[key_added] = model.membership_
     adata.uns[key_added] = {
         "params": {
-            **{name: value for name, value in options.items() if _can_be_written(value)},
+            **{k: v for k, v in options.items() if isinstance(v, bool | int | float | str)},
             "n_clusters": n_clusters,
             "obsp": key,
         },
@@ -106,7 +101,3 @@ def _connectivities(adata: Any, neighbors_key: str | None) -> str:
             f"adata.uns holds no neighbours {neighbors_key!r}; compute them with "
             f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
         ) from None
-
-
-def _can_be_written(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str)
