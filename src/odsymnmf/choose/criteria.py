@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
+from sklearn.preprocessing import normalize
 
 from odsymnmf.similarity import as_similarity
 from odsymnmf.utils import Array, plain_signature
@@ -129,13 +130,8 @@ def agreement(H: ArrayLike, K: ArrayLike) -> Array:
             "agreement compares memberships of the same items, arrays of shapes (n, r) and (n, s); "
             f"got shapes {first.shape} and {second.shape}."
         )
-    cosines = _normalize_columns(first).T @ _normalize_columns(second)
+    cosines = normalize(first, axis=0).T @ normalize(second, axis=0)
     matched = np.zeros(first.shape[1])
     columns, partners = linear_sum_assignment(cosines, maximize=True)
     matched[columns] = cosines[columns, partners]
     return matched
-
-
-def _normalize_columns(H: Array) -> Array:
-    norms = np.linalg.norm(H, axis=0)
-    return np.divide(H, norms, out=np.zeros_like(H), where=norms > 0)

@@ -4,15 +4,10 @@ from dataclasses import dataclass, field
 
 from odsymnmf.utils import Array
 
-# Columns of the table, as they are printed.
-HEADERS = {
-    "resolution": "resolution",
-    "n_clusters": "clusters",
-    "modularity": "modularity",
-    "stability": "stability",
-    "description_length": "description length",
-    "explained": "explained",
-}
+
+def header(name: str) -> str:
+    """Return the header of a column of the table."""
+    return name.removeprefix("n_").replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class NumberOfClusters:
     partitions: list[Array] = field(repr=False)
 
     def __str__(self) -> str:
-        rows = [[HEADERS[name] for name in self.table]]
+        rows = [[header(name) for name in self.table]]
         for row in zip(*self.table.values(), strict=True):
             rows.append([f"{x:.6g}" for x in row])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

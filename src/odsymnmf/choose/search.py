@@ -5,14 +5,14 @@ a range of numbers of clusters, all of it and parts of it.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
@@ -182,8 +182,7 @@ def n_clusters(
                 # Groups may be smaller than a few nodes.
                 found = GraphSearch(links, seed, progress, FINE).run(given, None)
         else:
-            search = StabilitySearch(A, options, summary, n_jobs, progress)
-            found = search.run(given, random_state)
+            found = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
     if found.evidence == "none":
         remedy = "give a number of clusters, or see the table of partitions for alternatives"
         warnings.warn(f"n_clusters={found.n_clusters}: {found.reason}; {remedy}", stacklevel=2)
@@ -250,21 +249,20 @@ class GraphSearch:
         }
         table["stability"], reproduced, ari = self.stability(found)
         row, evidence = self.choose(table, reproduced, ari)
-        if candidates is not None:
-            row = self.choose_near(table, candidates)
-        elif resolution is not None:
+        if resolution is not None:
             row = 0
+        if candidates is not None:  # the best partition with about as many groups
+            numbers = table["n_clusters"]
+            distance = np.abs(np.log(numbers / [nearest(candidates, k) for k in numbers.tolist()]))
+            row = best_row(table, distance <= max(distance.min(), np.log(STEP)))
         k = 1 if row is None else int(table["n_clusters"][row])
-        if candidates is not None:
-            k = nearest(candidates, k)
-        all_labels = []
-        for p in found:
-            all_labels.append(np.full(self.n, -1, dtype=np.int32))
-            all_labels[-1][self.items] = p.labels[0][self.runs[0].node]
+        k = k if candidates is None else nearest(candidates, k)
+        all_labels = np.full((len(found), self.n), -1, dtype=np.int32)
+        all_labels[:, self.items] = [p.labels[0][self.runs[0].node] for p in found]
         reason = EVIDENCE[evidence]
         if row is not None:
             reason = f"resolution {table['resolution'][row]:.3g}; {reason}"
-        return NumberOfClusters(k, evidence, reason, row, table, all_labels)
+        return NumberOfClusters(k, evidence, reason, row, table, list(all_labels))
 
     def partitions(self) -> list[Partitions]:
         """Return partitions from one group per component to groups of a few nodes."""
@@ -362,13 +360,6 @@ class GraphSearch:
             values.append(random.modularity(Partition(labels, 1.0)) / random.degrees.sum())
         return bool(modularity > np.mean(values) + N_DEVIATIONS * np.std(values))
 
-    @staticmethod
-    def choose_near(table: dict[str, Array], candidates: list[int]) -> int:
-        """Return the best row with about as many groups as a candidate."""
-        k = table["n_clusters"]
-        distance = np.abs(np.log(k / [nearest(candidates, c) for c in k]))
-        return best_row(table, distance <= max(distance.min(), np.log(STEP)))
-
 
 def best_row(table: dict[str, Array], able: Array) -> int:
     """Return the row with the shortest description of those that are most stable."""
@@ -406,74 +397,54 @@ class ShortFits:
         return found
 
 
-@dataclass
-class StabilitySearch:
-    """Fits to all items and to subsets of them."""
+def search_by_stability(
+    A: Similarity,
+    candidates: list[int] | None,
+    options: FitOptions,
+    summary: SimilaritySummary,
+    random_state: Any,
+    n_jobs: int | None,
+    progress: Progress,
+) -> NumberOfClusters:
+    """Return the largest number of clusters that are stable in fits to subsets of the items."""
+    n, rng = A.n, as_random(random_state)
+    size = max(int(SUBSET_FRACTION * n), min(n, 2))
+    if candidates is None:
+        candidates = list(range(2, max(2, min(MAX_CLUSTERS, n // 5)) + 1))
+    tried = spread([r for r in candidates if r <= size] or [size])
+    subsets = [np.sort(np.argsort(rng.uniform(size=n))[:size]) for _ in range(N_SUBSETS)]
+    problems = [ShortFits(A, options, summary, max(tried))]
+    for part in map(A.subset, subsets):
+        problems.append(ShortFits(part, options, part.summary(), max(tried)))
 
-    A: Similarity
-    options: FitOptions
-    summary: SimilaritySummary
-    n_jobs: int | None
-    progress: Progress
+    def run(problem: ShortFits, r: int) -> Factorization:
+        progress.update("fit")
+        return problem.fit(r)
 
-    def run(self, candidates: list[int] | None, random_state: Any) -> NumberOfClusters:
-        """Return the largest number of clusters that are stable."""
-        n, rng = self.A.n, as_random(random_state)
-        size = max(int(SUBSET_FRACTION * n), min(n, 2))
-        if candidates is None:
-            candidates = list(range(2, max(2, min(MAX_CLUSTERS, n // 5)) + 1))
-        tried = spread([r for r in candidates if r <= size] or [size])
-        items = [np.sort(np.argsort(rng.uniform(size=n))[:size]) for _ in range(N_SUBSETS)]
-        parts = [self.A.subset(some) for some in items]
-        problems = [
-            ShortFits(self.A, self.options, self.summary, max(tried)),
-            *(ShortFits(part, self.options, part.summary(), max(tried)) for part in parts),
-        ]
-        fits = self.parallel([partial(p.fit, r) for r in tried for p in problems])
-        rows = [fits[i : i + 1 + N_SUBSETS] for i in range(0, len(fits), 1 + N_SUBSETS)]
-        whole = [row[0] for row in rows]
-        stability = [
-            np.mean(
-                [agreement(row[0].H[s], f.H).mean() for s, f in zip(items, row[1:], strict=True)]
-            )
-            for row in rows
-        ]
-        found = [labels(fit.H) for fit in whole]
-        o, nothing = self.options, np.zeros((n, 1))
-        f0 = objective(problems[0].A, nothing, o.loss, l1_ratio=o.l1_ratio)
-        explained = [1 - fit.objective / f0 if f0 > 0 else np.nan for fit in whole]
-        table = {
-            "n_clusters": np.array(tried),
-            "stability": np.array(stability),
-            "explained": np.array(explained),
-        }
-        top = int(np.argmax(stability))
-        stable = np.flatnonzero(table["stability"] >= max(stability) - SUBSET_SLACK)
-        row = max(i for i in stable if i == top or all_in_use(found[i], tried[i]))
-        ari = np.mean(
-            [
-                adjusted_rand_index(found[row][s] + 1, labels(f.H) + 1)
-                for s, f in zip(items, rows[row][1:], strict=True)
-            ]
-        )
-        evidence = "clear" if ari >= MIN_SUBSET_ARI else "weak"
-        reason = "the largest number of clusters that is stable when 30 % of the items are left out"
-        reason += f" (stability {stability[row]:.2f})"
-        if evidence == "weak":
-            reason += f"; {EVIDENCE['weak']}"
-        return NumberOfClusters(tried[row], evidence, reason, int(row), table, found)
-
-    def parallel(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Return the results of the jobs."""
-        from joblib import Parallel, delayed
-
-        def run(job: Callable[[], Any]) -> Any:
-            self.progress.update("fit")
-            return job()
-
-        with nullcontext() if self.n_jobs in (None, 1) else limit_blas_threads():
-            parallel = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-            return list(parallel(delayed(run)(job) for job in jobs))
+    with nullcontext() if n_jobs in (None, 1) else limit_blas_threads():
+        jobs = (delayed(run)(problem, r) for r in tried for problem in problems)
+        fits = list(Parallel(n_jobs=n_jobs, require="sharedmem")(jobs))
+    f0 = objective(problems[0].A, np.zeros((n, 1)), options.loss, l1_ratio=options.l1_ratio)
+    found, rows = [], []
+    for i in range(0, len(fits), len(problems)):
+        whole, own = fits[i], labels(fits[i].H)
+        pairs = list(zip(subsets, fits[i + 1 : i + len(problems)], strict=True))
+        stability = np.mean([agreement(whole.H[s], part.H).mean() for s, part in pairs])
+        ari = np.mean([adjusted_rand_index(own[s] + 1, labels(f.H) + 1) for s, f in pairs])
+        explained = 1 - whole.objective / f0 if f0 > 0 else np.nan
+        found.append(own)
+        rows.append((stability, explained, ari))
+    stabilities, fractions, aris = np.array(rows).T
+    table = {"n_clusters": np.array(tried), "stability": stabilities, "explained": fractions}
+    top = int(stabilities.argmax())
+    stable = np.flatnonzero(stabilities >= stabilities[top] - SUBSET_SLACK)
+    row = int(max(i for i in stable if i == top or all_in_use(found[i], tried[i])))
+    reason = "the largest number of clusters that is stable when 30 % of the items are left out"
+    reason += f" (stability {stabilities[row]:.2f})"
+    if aris[row] >= MIN_SUBSET_ARI:
+        return NumberOfClusters(tried[row], "clear", reason, row, table, found)
+    reason += f"; {EVIDENCE['weak']}"
+    return NumberOfClusters(tried[row], "weak", reason, row, table, found)
 
 
 def all_in_use(found: Array, r: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from odsymnmf.choose.result import HEADERS, NumberOfClusters
+from odsymnmf.choose.result import NumberOfClusters, header
 from odsymnmf.membership_view import MembershipView
 from odsymnmf.plots import COLORS, MAX_CLUSTERS, MIN_SLICE, clean, count, shorten
 from odsymnmf.report._pictures import css, number
@@ -88,7 +88,7 @@ def clusters(
 
 def partitions(search: NumberOfClusters) -> str:
     """Return the partitions that were compared; the chosen one is marked."""
-    head = "".join(f'<th scope="col" class="num">{HEADERS[name]}</th>' for name in search.table)
+    head = "".join(f'<th scope="col" class="num">{header(name)}</th>' for name in search.table)
     rows = []
     for i, row in enumerate(zip(*search.table.values(), strict=True)):
         cells = "".join(f'<td class="num">{number(round(x, 6))}</td>' for x in row)
