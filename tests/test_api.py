@@ -58,9 +58,5 @@ def test_signatures_in_help_are_readable():
     assert not [line for line in shown if "_typing" in line or "Union[" in line]
 
 
-def test_dir_lists_public_names_only():
-    assert {*dir(odsymnmf)} == {*odsymnmf.__all__, "__version__"}
-
-
 if __name__ == "__main__":
     print("\n".join(members("odsymnmf", odsymnmf)))

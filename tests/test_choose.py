@@ -3,12 +3,13 @@
 import warnings
 from itertools import permutations
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
-from sklearn.neighbors import kneighbors_graph
+from sklearn.metrics.pairwise import cosine_similarity
 
 import odsymnmf as od
 from odsymnmf.choose import criteria
@@ -19,39 +20,26 @@ def graph():
     return od.datasets.planted_partition([40] * 5, degree_in=12, degree_out=3, random_state=0)
 
 
-def symmetric(rows, columns, n, values=None):
-    """Return a graph of the given links, without loops and repetitions."""
-    codes = np.unique(np.sort([rows, columns], axis=0).T @ [n, 1])
-    i, j = codes // n, codes % n
-    i, j = i[i != j], j[i != j]
-    values = np.ones(len(i)) if values is None else values(len(i))
-    half = sparse.coo_array((values, (i, j)), shape=(n, n))
-    return sparse.csr_array(half + half.T)
+def random_graph(n, degree, seed, weights=None):
+    G = nx.gnm_random_graph(n, int(n * degree / 2), seed)
+    A = sparse.triu(nx.to_scipy_sparse_array(G, dtype=float), format="csr")
+    if weights is not None:
+        A.data = weights(A.nnz)
+    return sparse.csr_array(A + A.T)
 
 
-def random_graph(n, degree, seed, values=None):
-    rows, columns = np.random.default_rng(seed).integers(n, size=(2, int(n * degree / 2)))
-    return symmetric(rows, columns, n, values)
-
-
-def rewired(degrees, seed, values=None):
-    """Return a random graph of about these degrees (the configuration model)."""
-    ends = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(degrees)), degrees))
-    half = len(ends) // 2
-    return symmetric(ends[:half], ends[half : 2 * half], len(degrees), values)
-
-
-def null_graph(kind, seed):
+def graph_without_groups(kind, seed):
     rng = np.random.default_rng(seed)
     if kind == "random":
         return random_graph(250, 2 + seed, seed)
-    if kind == "configuration":
-        return rewired(np.minimum(2 + rng.pareto(1.5, 250).astype(int), 60), seed)
     if kind == "rewired":
-        A = od.datasets.planted_partition([30] * 8, degree_in=6, degree_out=seed, random_state=seed)
-        return rewired(np.diff(A[0].indptr), seed)
-    values = (rng.standard_exponential, lambda n: 1 + rng.pareto(2, n), rng.random)[seed % 3]
-    return random_graph(250, 3 + seed / 2, seed, values)
+        degrees = np.minimum(2 + rng.pareto(1.5, 250).astype(int), 60)
+        degrees[0] += degrees.sum() % 2
+        G = nx.Graph(nx.configuration_model(degrees.tolist(), seed=seed))
+        G.remove_edges_from([*nx.selfloop_edges(G)])
+        return sparse.csr_array(nx.to_scipy_sparse_array(G, dtype=float))
+    weights = (rng.standard_exponential, lambda n: 1 + rng.pareto(2, n), rng.random)[seed % 3]
+    return random_graph(250, 3 + seed / 2, seed, weights)
 
 
 def chosen(A, *args, **options):
@@ -83,14 +71,10 @@ def test_agreement_is_the_best_of_all_matchings():
     rng = np.random.default_rng(0)
     H, K = rng.uniform(size=(9, 4)), rng.uniform(size=(9, 3))
     K[:, 1] = 2 * H[:, 3]
-
-    def cosine(l, m):
-        return H[:, l] @ K[:, m] / np.sqrt((H[:, l] @ H[:, l]) * (K[:, m] @ K[:, m]))
-
-    best = max(permutations(range(4), 3), key=lambda ls: sum(map(cosine, ls, range(3))))
+    cosines = cosine_similarity(H.T, K.T)
+    best = list(max(permutations(range(4), 3), key=lambda ls: cosines[ls, range(3)].sum()))
     expected = np.zeros(4)
-    for m, l in enumerate(best):
-        expected[l] = cosine(l, m)
+    expected[best] = cosines[best, range(3)]
     assert_allclose(od.choose.agreement(H, K), expected, rtol=1e-12)
     assert od.choose.agreement(H, K)[3] > 1 - 1e-12
     assert_allclose(od.choose.agreement(np.zeros((3, 2)), np.eye(3)), 0.0)
@@ -137,23 +121,16 @@ def test_coarse_graphs_give_the_same_number():
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("kind", ["random", "configuration", "rewired", "weighted"])
+@pytest.mark.parametrize("kind", ["random", "rewired", "weighted"])
 def test_graphs_without_groups_give_one_cluster(kind, seed):
     with pytest.warns(UserWarning, match="n_clusters=1: there is no clear structure"):
-        found = od.choose.n_clusters(null_graph(kind, seed))
+        found = od.choose.n_clusters(graph_without_groups(kind, seed))
     assert (found.n_clusters, found.evidence, found.row) == (1, "none", None)
 
 
 def test_stable_groups_of_a_small_graph_are_weak_evidence():
     search = od.ODSymNMF("auto").fit(od.datasets.les_miserables()).n_clusters_search_
     assert (search.n_clusters, search.evidence) == (6, "weak")
-
-
-@pytest.mark.parametrize("dimension", [2, 10])
-def test_uniform_points_are_weak_evidence(dimension):
-    X = np.random.default_rng(0).random((1000, dimension))
-    G = kneighbors_graph(X, 10)
-    assert chosen(sparse.csr_array(G.maximum(G.T))).evidence in ("weak", "none")
 
 
 DEGENERATE = {
@@ -170,7 +147,7 @@ def test_degenerate_graphs_give_one_cluster_and_a_warning(kind):
     with pytest.warns(UserWarning, match="n_clusters=1:"):
         found = od.choose.n_clusters(DEGENERATE[kind])
     assert (found.n_clusters, found.evidence) == (1, "none")
-    if len(DEGENERATE[kind].shape) and DEGENERATE[kind].shape[0] > 1:
+    if DEGENERATE[kind].shape[0] > 1:
         with pytest.warns(UserWarning, match="n_clusters=1:"):
             assert od.ODSymNMF("auto").fit(DEGENERATE[kind]).n_clusters_ == 1
 
@@ -212,7 +189,7 @@ def test_candidates_limit_the_choice(graph):
     assert chosen(random_graph(250, 4, 0), [7]).n_clusters == 7
 
 
-def test_kernels_and_documents_are_judged_by_stability():
+def test_clusters_of_kernels_and_documents_are_found():
     rng = np.random.default_rng(0)
     X = np.repeat(np.eye(4, 12), 25, axis=0) * 3 + rng.uniform(size=(100, 12))
     for A in (np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4), od.similarity.cosine(X)):

@@ -101,53 +101,54 @@ def brute_force_f1(X, Y):
     return (one_way(X, Y) + one_way(Y, X)) / 2
 
 
-class TestMembershipAccuracy:
-    @given(pairs_of_memberships)
-    def test_matches_brute_force(self, memberships):
-        H, H_true = memberships
-        expected = brute_force_membership_accuracy(H, H_true)
-        assert membership_accuracy(H, H_true) == pytest.approx(expected, abs=ROUNDING)
+@given(pairs_of_memberships)
+def test_membership_accuracy_matches_brute_force(memberships):
+    H, H_true = memberships
+    expected = brute_force_membership_accuracy(H, H_true)
+    assert membership_accuracy(H, H_true) == pytest.approx(expected, abs=ROUNDING)
 
-    @pytest.mark.parametrize(
-        ("bad", "message"),
-        [
-            (np.ones(3), "2D array"),
-            (np.ones((0, 2)), r"shape=\(0, 2\)"),
-            (csr_array(np.eye(2)), "dense"),
-            ([[1.0, np.nan]], "H_true contains NaN"),
-        ],
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.ones(3), "2D array"),
+        (np.ones((0, 2)), r"shape=\(0, 2\)"),
+        (csr_array(np.eye(2)), "dense"),
+        ([[1.0, np.nan]], "H_true contains NaN"),
+    ],
+)
+def test_bad_input_of_membership_accuracy(bad, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        membership_accuracy(np.ones((1, 2)), bad)
+
+
+@given(pairs_of_labels)
+def test_label_accuracy_matches_brute_force(items):
+    labels, truth = zip(*items, strict=True)
+    assert label_accuracy(labels, truth) == pytest.approx(
+        brute_force_label_accuracy(labels, truth), abs=1e-15
     )
-    def test_bad_input(self, bad, message):
-        with pytest.raises((TypeError, ValueError), match=message):
-            membership_accuracy(np.ones((1, 2)), bad)
 
 
-class TestLabelAccuracy:
-    @given(pairs_of_labels)
-    def test_matches_brute_force(self, items):
-        labels, truth = zip(*items, strict=True)
-        assert label_accuracy(labels, truth) == pytest.approx(
-            brute_force_label_accuracy(labels, truth), abs=1e-15
-        )
+def test_unassigned_items_are_wrong():
+    assert label_accuracy([-1, -1, 0], ["a", "a", "b"]) == pytest.approx(1 / 3)
+    assert label_accuracy([-1, -1], ["a", "a"]) == 0
 
-    def test_unassigned_items_are_wrong(self):
-        assert label_accuracy([-1, -1, 0], ["a", "a", "b"]) == pytest.approx(1 / 3)
-        assert label_accuracy([-1, -1], ["a", "a"]) == 0
 
-    @pytest.mark.parametrize(
-        ("labels", "truth", "message"),
-        [
-            ([0, 1], [0], "same length, got 2 and 1"),
-            ([], [], "no known class among its 0 items"),
-            ([0, 1], [-1, -1], "no known class among its 2 items"),
-            ([[0], [1]], [0, 1], r"labels\[0\] is \[0\]; pass one label per item"),
-            ([0, 1], [0.0, float("nan")], r"truth\[1\] is nan; .* mark unknown items with -1"),
-        ],
-    )
-    def test_bad_input(self, labels, truth, message):
-        for function in (label_accuracy, scores):
-            with pytest.raises(ValueError, match=message):
-                function(labels, truth)
+@pytest.mark.parametrize(
+    ("labels", "truth", "message"),
+    [
+        ([0, 1], [0], "same length, got 2 and 1"),
+        ([], [], "no known class among its 0 items"),
+        ([0, 1], [-1, -1], "no known class among its 2 items"),
+        ([[0], [1]], [0, 1], r"labels\[0\] is \[0\]; pass one label per item"),
+        ([0, 1], [0.0, float("nan")], r"truth\[1\] is nan; .* mark unknown items with -1"),
+    ],
+)
+def test_bad_input_of_label_accuracy(labels, truth, message):
+    for function in (label_accuracy, scores):
+        with pytest.raises(ValueError, match=message):
+            function(labels, truth)
 
 
 @given(pairs_of_labels)
@@ -164,54 +165,52 @@ def test_scores_leave_out_unknown_items(items):
     }
 
 
-class TestCovers:
-    @given(covers, covers, st.integers(N, 2 * N))
-    def test_matches_brute_force(self, X, Y, n):
-        nmi = brute_force_overlapping_nmi(X, Y, n)
-        assert overlapping_nmi(X, Y, n) == pytest.approx(nmi, abs=1e-9)
-        assert omega_index(X, Y, n) == pytest.approx(brute_force_omega(X, Y, n), abs=1e-12)
-        assert best_match_f1(X, Y) == pytest.approx(brute_force_f1(X, Y), abs=1e-12)
+@given(covers, covers, st.integers(N, 2 * N))
+def test_cover_metrics_matches_brute_force(X, Y, n):
+    nmi = brute_force_overlapping_nmi(X, Y, n)
+    assert overlapping_nmi(X, Y, n) == pytest.approx(nmi, abs=1e-9)
+    assert omega_index(X, Y, n) == pytest.approx(brute_force_omega(X, Y, n), abs=1e-12)
+    assert best_match_f1(X, Y) == pytest.approx(brute_force_f1(X, Y), abs=1e-12)
 
-    def test_large_disjoint_sets_are_informative(self):
-        X, Y = [list(range(69))], [[69]]
-        nmi = brute_force_overlapping_nmi(X, Y, 100)
-        assert overlapping_nmi(X, Y, 100) == pytest.approx(nmi)
-        assert nmi > 0.01
 
-    def test_omega_of_partitions_is_the_adjusted_rand_index(self):
-        rng = np.random.default_rng(0)
-        labels = rng.integers(5, size=(2, 200))
-        X, Y = ([np.flatnonzero(z == l) for l in range(5)] for z in labels)
-        assert omega_index(X, Y) == pytest.approx(adjusted_rand_score(*labels))
+def test_large_disjoint_sets_are_informative():
+    X, Y = [list(range(69))], [[69]]
+    nmi = brute_force_overlapping_nmi(X, Y, 100)
+    assert overlapping_nmi(X, Y, 100) == pytest.approx(nmi)
+    assert nmi > 0.01
 
-    def test_empty_sets_and_repeated_items_do_not_count(self):
-        X, Y = [[0, 1, 2], [3, 4]], [[0, 1], [2, 3, 4]]
-        for metric in COVER_METRICS:
-            assert metric([*X, []], [[0, 1, 1, 0], [2, 3, 4], []]) == metric(X, Y)
 
-    @pytest.mark.parametrize(
-        ("found", "message"),
-        [
-            ([[]], "found has only empty sets"),
-            ([[0.5, 1.0]], r"found\[0\] must be a flat array of items"),
-            ([0, 1], r"found\[0\] must be a flat array"),
-            ([["a"]], "found and truth mix numbers and names"),
-            ([[0], ["a"]], "found and truth mix numbers and names"),
-        ],
-    )
-    def test_bad_input(self, found, message):
-        for metric in COVER_METRICS:
-            with pytest.raises(ValueError, match=message):
-                metric(found, [[0, 1]])
+def test_empty_sets_and_repeated_items_do_not_count():
+    X, Y = [[0, 1, 2], [3, 4]], [[0, 1], [2, 3, 4]]
+    for metric in COVER_METRICS:
+        assert metric([*X, []], [[0, 1, 1, 0], [2, 3, 4], []]) == metric(X, Y)
 
-    def test_names_instead_of_numbers(self):
-        X, Y = [["ann", "bob"], ["bob", "cy"]], [["bob", "cy"], ["ann", "cy"]]
-        numbers = {"ann": 0, "bob": 1, "cy": 2}
-        A, B = ([[numbers[name] for name in items] for items in cover] for cover in (X, Y))
-        for metric in COVER_METRICS:
-            assert metric(X, Y) == metric(A, B)
 
-    def test_too_few_items(self):
-        for metric in (overlapping_nmi, omega_index):
-            with pytest.raises(ValueError, match=r"n, the number of items, must be .* >= 3; got 2"):
-                metric([[0, 1]], [[1, 7]], n=2)
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ([[]], "found has only empty sets"),
+        ([[0.5, 1.0]], r"found\[0\] must be a flat array of items"),
+        ([0, 1], r"found\[0\] must be a flat array"),
+        ([["a"]], "found and truth mix numbers and names"),
+        ([[0], ["a"]], "found and truth mix numbers and names"),
+    ],
+)
+def test_bad_input_of_cover_metrics(found, message):
+    for metric in COVER_METRICS:
+        with pytest.raises(ValueError, match=message):
+            metric(found, [[0, 1]])
+
+
+def test_names_instead_of_numbers():
+    X, Y = [["ann", "bob"], ["bob", "cy"]], [["bob", "cy"], ["ann", "cy"]]
+    numbers = {"ann": 0, "bob": 1, "cy": 2}
+    A, B = ([[numbers[name] for name in items] for items in cover] for cover in (X, Y))
+    for metric in COVER_METRICS:
+        assert metric(X, Y) == metric(A, B)
+
+
+def test_too_few_items():
+    for metric in (overlapping_nmi, omega_index):
+        with pytest.raises(ValueError, match=r"n, the number of items, must be .* >= 3; got 2"):
+            metric([[0, 1]], [[1, 7]], n=2)

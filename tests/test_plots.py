@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from odsymnmf import ODSymNMF, choose, datasets, factorize, memberships, plots
+from odsymnmf import ODSymNMF, choose, datasets, memberships, plots
 from odsymnmf.membership_view import as_view
 from odsymnmf.plots import matrix_picture, palette, pie_slices
 from odsymnmf.similarity import cosine, gram
@@ -50,7 +50,7 @@ def words(ticks):
     ],
     ids=["matrix", "convergence", "memberships", "graph", "n_clusters"],
 )
-def test_axes_in_axes_out(draw, tmp_path):
+def test_plots_draw_on_given_or_new_axes(draw, tmp_path):
     figure, ax = plt.subplots()
     assert draw(ax) is ax
     assert plt.get_fignums() == [figure.number]
@@ -73,23 +73,11 @@ def test_matrix_is_sorted_with_borders_between_clusters():
         assert shown[off].max() == shown[0, 1] == 1
         assert len(ax.lines) == 2 * 2  # behind item 2 and behind item 4, both ways
         assert words(ax.get_xticklabels()) == words(ax.get_yticklabels()) == ["0", "1", "none"]
+    negative = plots.plot_matrix(-A, H).images[0].get_array()
+    assert (negative.min(), negative.max() <= 0) == (-1, True)
 
 
-def test_negative_similarities_have_another_color():
-    shown = plots.plot_matrix(-A, H).images[0].get_array()
-    assert shown.min() == -1
-    assert shown.max() <= 0
-
-
-def test_large_document_matrix():
-    rng = np.random.default_rng(0)
-    X = sparse.csr_array(rng.random((20_000, 5)) * (rng.random((20_000, 5)) < 0.5))
-    ax = plots.plot_matrix(cosine(X), X.toarray())
-    assert ax.images[0].get_array().shape == (400, 400)
-    assert ax.get_xlim() == (0, 20_000)
-
-
-def test_convergence():
+def test_convergence_with_restarts_marked():
     ax = plots.plot_convergence([300.0, 20.0, 1.0])
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 300], [1, 20], [2, 1]])
     assert ax.get_yscale() == "log"
@@ -97,21 +85,11 @@ def test_convergence():
     assert plots.plot_convergence([0.0]).get_yscale() == "linear"
     assert ax.get_xlabel() == "iterations"
     assert ax.get_legend() is None
-    with pytest.raises(ValueError, match="history must be a list of objectives"):
-        plots.plot_convergence([])
-
-
-def test_restarts_are_marked():
     result = SimpleNamespace(history=[9.0, 7.0, 6.0, 5.0], restart_steps=[2])
     ax = plots.plot_convergence(result)
     np.testing.assert_array_equal(ax.lines[1].get_xydata(), [[2, 6]])
     assert ax.get_xlabel() == "iterations and restarts"
     assert words(ax.get_legend().get_texts()) == ["accepted column restart"]
-    f = factorize(A, 2, loss="l1", init="random", random_state=0)
-    ax = plots.plot_convergence(f)
-    assert len(ax.lines) == 1 + bool(f.restart_steps.size)
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        plots.plot_convergence(ODSymNMF())
 
 
 def test_cluster_numbers_do_not_overlap():
@@ -145,6 +123,8 @@ def test_graph_has_links_nodes_pies_and_names():
     fills = [mpl.colors.to_hex(c) for c in wedges.get_facecolors()]
     assert fills == [first, first, second, second, second, plots.UNASSIGNED]
     assert words(ax.texts) == NAMES
+    ax = plots.plot_graph(A, H, ["a" * 999, *NAMES[1:]])
+    assert max(map(len, words(ax.texts))) == 40
 
 
 def test_layout_is_deterministic_and_linked_items_are_close():
@@ -176,16 +156,13 @@ def test_sparse_memberships(kind):
         plots.plot_memberships(kind((100_000, 40_000)))
 
 
-def test_long_names():
-    names = ["a" * 999, *NAMES[1:]]
-    ax = plots.plot_memberships(H, names)
-    ax.figure.draw_without_rendering()
-    assert ax.get_position().width > 0.4
-    ax = plots.plot_graph(A, H, names)
-    assert max(len(text) for text in words(ax.texts)) == 40
-
-
 def test_bad_input():
+    with pytest.raises(ValueError, match="history must be a list of objectives"):
+        plots.plot_convergence([])
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        plots.plot_convergence(ODSymNMF())
+    with pytest.raises(ValueError, match="pixels must be at least 1"):
+        matrix_picture(A, H, 0)
     with pytest.raises(ValueError, match="A is of 5 items, but H has 4 rows"):
         plots.plot_graph(A, H[:4])
     with pytest.raises(ValueError, match="there are 1 names for 5 items"):
@@ -222,26 +199,16 @@ def test_pie_slices_form_a_circle(n, r, seed):
             assert all(a[3] == b[2] for a, b in pairwise(slices))
 
 
-def test_colors_are_different_and_readable():
+def test_colors_are_different_and_repeat():
     assert len(set(plots.COLORS)) == len(plots.COLORS)
     assert palette(len(plots.COLORS) + 1) == [*plots.COLORS, plots.COLORS[0]]
-    for color in plots.COLORS:
-        # Contrast with white and with the dark page (WCAG, graphics).
-        assert 1.05 / (luminance(color) + 0.05) >= 3
-        assert (luminance(color) + 0.05) / (luminance("#181b21") + 0.05) >= 2.6
-
-
-def luminance(color):
-    v = np.array(mpl.colors.to_rgb(color))
-    v = np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
-    return float(v @ [0.2126, 0.7152, 0.0722])
 
 
 def block_means(A, H, pixels):
     """Sort the items, then average every pair of every pixel."""
     label = memberships.labels(H)
     n, r = H.shape
-    order = sorted(range(n), key=lambda i: (label[i] if label[i] >= 0 else r, -H[i].max(), i))
+    order = sorted(range(n), key=lambda i: (label[i] % (r + 1), -H[i].max(), i))
     p = min(n, pixels)
     cells = [[[] for _ in range(p)] for _ in range(p)]
     for s, i in enumerate(order):
@@ -278,12 +245,3 @@ def test_picture_matches_brute_force(n, r, pixels, seed, negative):
             picture = matrix_picture(make(form), H, pixels)
             expected = block_means(rows @ rows.T, H, pixels)
             np.testing.assert_allclose(picture.values, expected, rtol=1e-5, atol=1e-5)
-
-
-def test_picture_has_the_unassigned_last():
-    H = np.array([[0, 0, 2.0], [0, 0, 0], [3, 0, 1], [0, 0, 4], [1, 0, 0]])
-    picture = matrix_picture(np.ones((5, 5)), H)
-    assert picture.edges.tolist() == [0, 2, 2, 4]
-    assert picture.n == 5
-    with pytest.raises(ValueError, match="pixels must be at least 1"):
-        matrix_picture(np.ones((5, 5)), H, 0)

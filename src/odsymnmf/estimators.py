@@ -247,11 +247,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        weights: Any = None,
-        edge_weight: str | None = "weight",
+        self, X: Any, y: Any = None, weights: Any = None, edge_weight: str | None = "weight"
     ) -> Self:
         """Find the memberships of the items.
 

@@ -102,7 +102,12 @@ def label_accuracy(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> flo
     >>> label_accuracy([1, 1, 0, -1], ["sport", "sport", "music", "music"])
     0.75
     """
-    return _matched_fraction(*_encode(labels, truth))
+    clusters, classes = _encode(labels, truth)
+    assigned = clusters != UNKNOWN
+    if not assigned.any():
+        return 0.0
+    table = contingency_matrix(classes[assigned], clusters[assigned])
+    return float(table[linear_sum_assignment(table, maximize=True)].sum()) / len(classes)
 
 
 def scores(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> dict[str, float]:
@@ -131,7 +136,7 @@ def scores(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> dict[str, f
     """
     clusters, classes = _encode(labels, truth)
     return {
-        "accuracy": _matched_fraction(clusters, classes),
+        "accuracy": label_accuracy(clusters.tolist(), classes.tolist()),
         "nmi": float(normalized_mutual_info_score(classes, clusters)),
         "ari": float(adjusted_rand_score(classes, clusters)),
     }
@@ -171,8 +176,7 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
     >>> round(overlapping_nmi([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.716
     """
-    X, Y = _indicators(found, truth)
-    n = X.shape[1] if n is None else whole_number("n, the number of items,", n, X.shape[1])
+    X, Y, n = _indicators(found, truth, n)
     size_x, size_y = _sizes(X), _sizes(Y)
     entropy_x, entropy_y = (_bits(size, n) + _bits(n - size, n) for size in (size_x, size_y))
     total = float(max(entropy_x.sum(), entropy_y.sum()))
@@ -229,8 +233,7 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
     >>> round(omega_index([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.615
     """
-    X, Y = _indicators(found, truth)
-    n = X.shape[1] if n is None else whole_number("n, the number of items,", n, X.shape[1])
+    X, Y, n = _indicators(found, truth, n)
     pairs = n * (n - 1) // 2
     if pairs == 0:
         return 1.0
@@ -275,7 +278,7 @@ def best_match_f1(found: Cover, truth: Cover) -> float:
     >>> round(best_match_f1([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.9
     """
-    X, Y = _indicators(found, truth)
+    X, Y, _ = _indicators(found, truth)
     f1 = (X @ Y.T).tocoo()
     f1.data = 2 * f1.data / (_sizes(X)[f1.row] + _sizes(Y)[f1.col])
     return float((f1.max(axis=1).mean() + f1.max(axis=0).mean()) / 2)
@@ -314,17 +317,10 @@ def _codes(name: str, values: Iterable[Hashable]) -> NDArray[np.intp]:
     return np.array([codes.setdefault(value, len(codes) - 1) for value in items], dtype=np.intp)
 
 
-def _matched_fraction(clusters: NDArray[np.intp], classes: NDArray[np.intp]) -> float:
-    """Match clusters with classes on their contingency table."""
-    assigned = clusters != UNKNOWN
-    if not assigned.any():
-        return 0.0
-    table = contingency_matrix(classes[assigned], clusters[assigned])
-    return float(table[linear_sum_assignment(table, maximize=True)].sum()) / len(classes)
-
-
-def _indicators(found: Cover, truth: Cover) -> list[sparse.csr_array]:
-    """Return a sparse sets x items matrix for each cover; empty sets are left out."""
+def _indicators(
+    found: Cover, truth: Cover, n: int | None = None
+) -> tuple[sparse.csr_array, sparse.csr_array, int]:
+    """Return a sparse sets x items matrix of each cover, without empty sets, and n."""
     covers = []
     for name, cover in (("found", found), ("truth", truth)):
         sets = [np.asarray(items) for items in cover]
@@ -340,7 +336,9 @@ def _indicators(found: Cover, truth: Cover) -> list[sparse.csr_array]:
     if len({type(items[0]) for cover in covers for items in cover}) > 1:
         raise ValueError("found and truth mix numbers and names of items; use one of them")
     binarizer = MultiLabelBinarizer(sparse_output=True).fit(covers[0] + covers[1])
-    return [sparse.csr_array(binarizer.transform(cover), dtype=np.int64) for cover in covers]
+    X, Y = (sparse.csr_array(binarizer.transform(cover), dtype=np.int64) for cover in covers)
+    n = X.shape[1] if n is None else whole_number("n, the number of items,", n, X.shape[1])
+    return X, Y, n
 
 
 def _sizes(X: sparse.csr_array) -> Array:

@@ -66,7 +66,14 @@ def cluster(
 
     if not (hasattr(adata, "obsp") and hasattr(adata, "uns")):
         raise ValueError(f"adata must be AnnData; got {type(adata).__name__}.")
-    key = obsp or _connectivities(adata, neighbors_key)
+    key = obsp or "connectivities"
+    if obsp is None and neighbors_key is not None:
+        if neighbors_key not in adata.uns:
+            raise ValueError(
+                f"adata.uns holds no neighbours {neighbors_key!r}; compute them with "
+                f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
+            )
+        key = str(adata.uns[neighbors_key]["connectivities_key"])
     data = to_similarity_matrix(adata, obsp=key)
     options = {"resolution": resolution, "random_state": random_state, **options}
     model = ODSymNMF(n_clusters, affinity="precomputed", **options).fit(data)
@@ -89,15 +96,3 @@ def cluster(
     }
     adata.uns[f"{key_added}_colors"] = [palette(r)[int(name)] for name in names]
     return adata if copy else None
-
-
-def _connectivities(adata: Any, neighbors_key: str | None) -> str:
-    if neighbors_key is None:
-        return "connectivities"
-    try:
-        return str(adata.uns[neighbors_key]["connectivities_key"])
-    except KeyError:
-        raise ValueError(
-            f"adata.uns holds no neighbours {neighbors_key!r}; compute them with "
-            f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
-        ) from None

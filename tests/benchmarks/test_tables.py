@@ -1,13 +1,12 @@
-"""The benchmarks measure what they say: problems, settings and formulas, on small cases."""
+"""Problems, methods and formulas of the benchmarks, on small cases."""
 
 import importlib
 
 import numpy as np
 import pytest
 
-from benchmarks import alternatives, families, graphs, methods, quality
+from benchmarks import alternatives, graphs, methods, quality
 from benchmarks.__main__ import ON_REQUEST, TABLES
-from benchmarks.timing import in_new_process, minima, table
 from odsymnmf.datasets import planted_partition
 
 
@@ -21,26 +20,6 @@ def test_every_table_has_a_main(name):
     if name == "distributed":
         pytest.importorskip("distributed")
     assert callable(importlib.import_module(f"benchmarks.{name}").main)
-
-
-def test_tables_are_printed_as_markdown(capsys):
-    table("Title", ["a", "b"], [[1, "x"]])
-    assert capsys.readouterr().out == "\n## Title\n\n| a | b |\n|---|---|\n| 1 | x |\n"
-
-
-def test_timing():
-    assert minima(lambda: None, lambda: sum(range(10**5)), repeats=3)[1] > 0
-    assert in_new_process("import sys; print(sys.argv[1])", "x") == "x"
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        in_new_process("1 / 0")
-
-
-def test_problems_come_in_two_halves():
-    problems = list(families.problems(None))
-    assert len(problems) == 64  # without those of --data
-    reported = [p for p in problems if p.family in families.GRAPHS and p.half == "report"]
-    assert len(reported) == 23  # and five real ones
-    assert len({p.name for p in problems}) >= 60
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""Several starts, progress and Ctrl-C on the way."""
+"""Several starts, progress and Ctrl-C."""
 
 import os
 import signal
-import sys
 import threading
 import warnings
 
@@ -12,10 +11,8 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
-from odsymnmf import ODSymNMF, fit, progress
+from odsymnmf import ODSymNMF, fit
 from odsymnmf.fit import InterruptedWarning
-
-# Starts
 
 
 def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A):
@@ -38,12 +35,6 @@ def test_the_first_start_is_init_and_the_others_are_random(A):
     assert_array_equal(models[0].membership_, models[1].membership_)
 
 
-def test_a_start_may_be_given(A):
-    start = np.random.RandomState(1).uniform(size=(27, 3))
-    model = ODSymNMF(3, init=start, max_iter=0, normalize=None).fit(A)
-    assert model.objective_ == pytest.approx(od.objective(A, start))
-
-
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
 def test_generators_seed_as_well(A, make):
     settings = {"init": "random", "n_init": 3, "max_iter": 500}
@@ -62,9 +53,6 @@ def test_one_warning_where_the_best_start_has_not_converged(A):
         assert ODSymNMF(3, max_iter=2, tol=10).fit(A).converged_
 
 
-# Progress
-
-
 def test_verbose_shows_a_bar_with_the_objective(A, capsys):
     model = ODSymNMF(3, n_init=2, verbose=1, random_state=0).fit(A)
     shown = capsys.readouterr().err
@@ -72,32 +60,6 @@ def test_verbose_shows_a_bar_with_the_objective(A, capsys):
     assert f"objective {model.objective_:.4g}"[:-1] in shown
     ODSymNMF(3).fit(A)
     assert capsys.readouterr().err == ""
-
-
-def test_verbose_without_tqdm_says_what_to_install(A, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r'pip install "odsymnmf\[progress\]"'):
-        ODSymNMF(3, verbose=1).fit(A)
-    ODSymNMF(3).fit(A)
-
-
-def test_verbose_2_prints_a_line_every_five_seconds(A, capsys, monkeypatch):
-    clock = iter(range(0, 10_000))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
-    model = ODSymNMF(3, init="random", tol=0, max_iter=9, verbose=2, random_state=0)
-    with pytest.warns(ConvergenceWarning):
-        model.fit(A)
-    shown = capsys.readouterr().err
-    lines = shown.splitlines()
-    assert "\r" not in shown
-    assert [line.split(",")[0] for line in lines] == [
-        f"ODSymNMF: iteration {k} of at most 9" for k in (1, 6)
-    ]
-    assert lines[0].endswith(f"objective {model.history_[1]:.6g}")
-    assert lines[-1].endswith(f"objective {model.history_[6]:.6g}")
-
-
-# Ctrl-C and errors
 
 
 def fail_at(monkeypatch, number, error):

@@ -1,4 +1,4 @@
-"""AnnData in and out, as scanpy's own tools do it."""
+"""AnnData as input and output, as in the tools of scanpy."""
 
 import warnings
 
@@ -29,7 +29,7 @@ def cells():
     return adata
 
 
-def test_clusters_as_scanpy_writes_them(cells, tmp_path):
+def test_results_are_written_into_adata(cells, tmp_path):
     adata = cells.copy()
     assert od.scanpy.cluster(adata, 3) is None
     labels = adata.obs["odsymnmf"]
@@ -87,14 +87,13 @@ def test_scanpy_draws_it(cells):
     import matplotlib
 
     matplotlib.use("Agg")
-    adata = cells.copy()
-    od.scanpy.cluster(adata, 3)
+    adata = od.scanpy.cluster(cells, 3, copy=True)
     adata.obsm["X_umap"] = adata.X[:, :2]
     sc.pl.umap(adata, color="odsymnmf", show=False)
     sc.tl.rank_genes_groups(adata, "odsymnmf")
 
 
-def test_what_is_missing_is_said(cells):
+def test_bad_input(cells):
     bare = anndata.AnnData(np.ones((5, 2), dtype=np.float32))
     for attempt in (lambda: od.scanpy.cluster(bare, 2), lambda: ODSymNMF(2).fit(bare)):
         with pytest.raises(ValueError, match=r"no 'connectivities' \(it is empty\).*pp\.neighbors"):

@@ -16,26 +16,10 @@ QUIET = (
 
 @pytest.fixture(scope="session")
 def make():
-    def make(
-        A,
-        H,
-        names=None,
-        history=(9.0, 4.0, 1.0),
-        restarts=(),
-        choice=None,
-        settings=(),
-        labels=None,
-        **options,
-    ):
-        result = SimpleNamespace(
-            H=H,
-            names=names,
-            history=np.array(history),
-            restart_steps=np.array(restarts, dtype=int),
-            n_clusters_search_=choice,
-            settings_=dict(settings),
-            **({} if labels is None else {"labels_": labels}),
-        )
+    def make(A, H, names=None, history=(9.0, 4.0, 1.0), restarts=(), attributes=None, **options):
+        steps = np.array(restarts, dtype=int)
+        result = SimpleNamespace(H=H, names=names, history=np.array(history), restart_steps=steps)
+        vars(result).update(attributes or {})
         return page(result, A, **options)
 
     return make

@@ -1,4 +1,4 @@
-"""The page in a browser: opened from a file, used by mouse and by keyboard."""
+"""The page in a browser, by mouse and by keyboard."""
 
 import io
 
@@ -55,8 +55,9 @@ def test_light_and_dark_without_overflow_on_a_phone(visit, report, make, two_cli
     table = {name: np.linspace(1, 10_000, 20) for name in names}
     choice = NumberOfClusters(7, "weak", "The error " * 50, 3, table, [])
     items, topics = [f"{word}{k}" for k in range(6)], [[(word, 1.0)] * 10] * 2
-    more = {"choice": choice, "topics": topics, "settings": {"normalize": "degree"}}
-    long = make(*two_cliques, items, title=word, facts={word: word}, **more)
+    attributes = {"n_clusters_search_": choice, "settings_": {"normalize": "degree"}}
+    more = {"title": word, "facts": {word: word}, "topics": topics, "attributes": attributes}
+    long = make(*two_cliques, items, **more)
     for html in (report, long):
         page = visit(html, width=320)
         assert page.evaluate("document.documentElement.scrollWidth") <= 320

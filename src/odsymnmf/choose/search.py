@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from odsymnmf.choose.criteria import (
-    adjusted_rand_index,
-    agreement,
-    block_model_length,
-    link_weight,
-)
+from odsymnmf.choose.criteria import adjusted_rand_index, agreement, block_model_length, link_weight
 from odsymnmf.choose.result import NumberOfClusters
 from odsymnmf.defaults import decide, normalization
 from odsymnmf.factorization import objective
@@ -309,14 +304,8 @@ class GraphSearch:
             [groups[run.node[self.sample]] for groups, run in zip(p.labels, self.runs, strict=True)]
             for p in found
         ]
-        pairs = [(a, b) for a in range(N_RUNS) for b in range(a)]
-        ari = np.array(
-            [np.mean([adjusted_rand_index(of[a], of[b]) for a, b in pairs]) for of in sampled]
-        )
-        steps = [
-            np.mean([adjusted_rand_index(*pair) for pair in zip(low, high, strict=True)])
-            for low, high in pairwise(sampled)
-        ]
+        ari = np.array([mean_index(combinations(labels, 2)) for labels in sampled])
+        steps = [mean_index(zip(low, high, strict=True)) for low, high in pairwise(sampled)]
         sides = np.array([[np.nan, *steps], [*steps, np.nan]])
         if not steps:
             return ari, ari, ari
@@ -361,6 +350,11 @@ class GraphSearch:
         return bool(modularity > np.mean(values) + N_DEVIATIONS * np.std(values))
 
 
+def mean_index(pairs: Iterable[tuple[Array, Array]]) -> float:
+    """Return the mean adjusted Rand index of pairs of labels."""
+    return float(np.mean([adjusted_rand_index(a, b) for a, b in pairs]))
+
+
 def best_row(table: dict[str, Array], able: Array) -> int:
     """Return the row with the shortest description of those that are most stable."""
     stability = np.where(able, table["stability"], -np.inf)
@@ -368,7 +362,7 @@ def best_row(table: dict[str, Array], able: Array) -> int:
     return int(np.where(stable, table["description_length"], np.inf).argmin())
 
 
-def nearest(candidates: list[int], k: int) -> int:
+def nearest(candidates: list[int], k: float) -> int:
     """Return the candidate with the ratio to k nearest to 1."""
     return min(candidates, key=lambda c: abs(np.log(c / k)))
 
@@ -430,7 +424,7 @@ def search_by_stability(
         whole, own = fits[i], labels(fits[i].H)
         pairs = list(zip(subsets, fits[i + 1 : i + len(problems)], strict=True))
         stability = np.mean([agreement(whole.H[s], part.H).mean() for s, part in pairs])
-        ari = np.mean([adjusted_rand_index(own[s] + 1, labels(f.H) + 1) for s, f in pairs])
+        ari = mean_index((own[s] + 1, labels(part.H) + 1) for s, part in pairs)
         explained = 1 - whole.objective / f0 if f0 > 0 else np.nan
         found.append(own)
         rows.append((stability, explained, ari))

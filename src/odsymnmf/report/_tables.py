@@ -23,8 +23,6 @@ N_MEMBERS, N_WORDS, NAME_LENGTH, WORD_LENGTH = 8, 10, 60, 40
 N_LISTED = 50
 # Clusters in the table of overlaps, and pairs that are listed.
 TABLE_COLUMNS, N_PAIRS = 40, 10
-# Pairs of clusters per item, in total, that are counted.
-MAX_COUNTED = 50_000_000
 # Memberships per item in the table of items, however small.
 N_TOP = 4
 # With more items the page would be slow; it contains the strongest of every cluster.
@@ -121,14 +119,11 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
     r = view.r
     if r == 1:
         return "<p>There is one cluster only: nothing to overlap with.</p>"
-    ends = np.cumsum([0, *map(len, sets)])
-    ones = np.ones(ends[-1], dtype=np.int32)
-    belongs = sparse.csc_array(
-        (ones, np.array([*chain(*sets)], dtype=np.intp), ends), shape=(view.n, r)
-    ).tocsr()
-    if float(np.sum(np.diff(belongs.indptr).astype(np.float64) ** 2)) > MAX_COUNTED:
-        return "<p>Not counted: the items are in too many clusters.</p>"
-    pairs = sparse.triu(belongs.T @ belongs, 1).tocoo()
+    members, ends = np.array([*chain(*sets)], dtype=np.intp), np.cumsum([0, *map(len, sets)])
+    ones = np.ones(len(members), dtype=np.int32)
+    belongs = sparse.csc_array((ones, members, ends), shape=(view.n, r)).tocsr()
+    shared = belongs.T @ belongs
+    pairs = sparse.triu(shared, 1).tocoo()
     unit = normalize(view.H.astype(np.float64), axis=0).tocsc()
     cosines = np.asarray(unit[:, pairs.row].multiply(unit[:, pairs.col]).sum(axis=0)).ravel()
     order = np.lexsort((pairs.col, pairs.row, -cosines))
@@ -147,10 +142,10 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
         listing = "<p>The clusters do not overlap: no item is in two of them.</p>"
     if r > TABLE_COLUMNS:
         return listing
-    shared = (belongs.T @ belongs).toarray()
+    table = _overlap_table(shared.toarray(), (unit.T @ unit).toarray())
     return (
         '<p class="note">Numbers are shared members; the shade is the cosine of the columns of H.'
-        f'</p><div class="pair">{_overlap_table(shared, (unit.T @ unit).toarray())}{listing}</div>'
+        f'</p><div class="pair">{table}{listing}</div>'
     )
 
 
@@ -185,24 +180,22 @@ def items(view: MembershipView, names: Sequence[str], topics: Topics | None) -> 
         cluster = np.where(view.labels < 0, view.r, view.labels)[order]
         rank = np.arange(view.n) - np.append(view.edges, view.n)[cluster]
         order = order[np.sort(np.argsort(rank, kind="stable")[:MAX_ITEMS])]
+    position = np.full(view.n, -1)
+    position[order] = np.arange(len(order))
+    place = position[view.rows]
     rank = np.arange(len(view.ranked)) - view.H.indptr[view.rows]
     percent = view.percent[view.ranked]
     is_listed = (rank == 0) | (percent >= MIN_SLICE) | ((rank < N_TOP) & (percent > 0))
-    number = np.flatnonzero(is_listed) + 1  # 0 is no entry
-    ends = np.append(0, np.cumsum(is_listed))
-    table = sparse.csr_array(
-        (number, view.H.indices[view.ranked][is_listed], ends[view.H.indptr]),
-        shape=view.H.shape,
-    )[order]
-    entries = table.data - 1
-    counts = np.diff(table.indptr)
+    entries = np.flatnonzero(is_listed & (place >= 0))
+    entries = entries[np.argsort(place[entries], kind="stable")]
+    counts = np.bincount(place[entries], minlength=len(order))
     labels = view.labels[order]
     many = view.r > MAX_CLUSTERS
     data = {
         "names": [names[i] for i in order.tolist()],
         "sizes": np.bincount(labels[labels >= 0], minlength=view.r).tolist(),
         "counts": counts.tolist(),
-        "top": table.indices.tolist(),
+        "top": view.H.indices[view.ranked[entries]].tolist(),
         "percent": percent[entries].tolist(),
         "others": (np.diff(view.H.indptr)[order] - counts).tolist(),
         "colors": len(COLORS),
