@@ -21,9 +21,7 @@ from odsymnmf.metrics import (
 entries = st.floats(0, 4, width=32)
 shapes = st.tuples(st.integers(1, 6), st.integers(1, 4))
 pairs_of_memberships = shapes.flatmap(
-    lambda shape: st.tuples(
-        arrays(np.float64, shape, elements=entries), arrays(np.float64, shape, elements=entries)
-    )
+    lambda shape: st.tuples(*[arrays(np.float64, shape, elements=entries)] * 2)
 )
 pairs_of_labels = st.lists(
     st.tuples(st.integers(-1, 4), st.sampled_from(["a", "b", "c", -1])), min_size=1, max_size=12
@@ -50,11 +48,9 @@ def brute_force_label_accuracy(labels, truth):
     known = [(a, b) for a, b in zip(labels, truth, strict=True) if b != -1]
     clusters = sorted({a for a, _ in known} - {-1})
     classes = sorted({b for _, b in known})
-    best = 0
-    for names in permutations(classes + [None] * len(clusters), len(clusters)):
-        name_of = dict(zip(clusters, names, strict=True))
-        best = max(best, sum(name_of.get(a) == b for a, b in known))
-    return best / len(known)
+    matchings = permutations(classes + [None] * len(clusters), len(clusters))
+    matchings = [dict(zip(clusters, names, strict=True)) for names in matchings]
+    return max(sum(m.get(a) == b for a, b in known) for m in matchings) / len(known)
 
 
 def entropy(*counts, n):
@@ -130,11 +126,6 @@ def test_label_accuracy_matches_brute_force(items):
     )
 
 
-def test_unassigned_items_are_wrong():
-    assert label_accuracy([-1, -1, 0], ["a", "a", "b"]) == pytest.approx(1 / 3)
-    assert label_accuracy([-1, -1], ["a", "a"]) == 0
-
-
 @pytest.mark.parametrize(
     ("labels", "truth", "message"),
     [
@@ -180,10 +171,11 @@ def test_large_disjoint_sets_are_informative():
     assert nmi > 0.01
 
 
-def test_empty_sets_and_repeated_items_do_not_count():
+def test_empty_sets_repeated_items_and_names_change_nothing():
     X, Y = [[0, 1, 2], [3, 4]], [[0, 1], [2, 3, 4]]
+    named = [["abcde"[i] for i in items] for items in X], [["a", "b"], ["c", "d", "e"]]
     for metric in COVER_METRICS:
-        assert metric([*X, []], [[0, 1, 1, 0], [2, 3, 4], []]) == metric(X, Y)
+        assert metric([*X, []], [[0, 1, 1, 0], [2, 3, 4], []]) == metric(X, Y) == metric(*named)
 
 
 @pytest.mark.parametrize(
@@ -200,17 +192,6 @@ def test_bad_input_of_cover_metrics(found, message):
     for metric in COVER_METRICS:
         with pytest.raises(ValueError, match=message):
             metric(found, [[0, 1]])
-
-
-def test_names_instead_of_numbers():
-    X, Y = [["ann", "bob"], ["bob", "cy"]], [["bob", "cy"], ["ann", "cy"]]
-    numbers = {"ann": 0, "bob": 1, "cy": 2}
-    A, B = ([[numbers[name] for name in items] for items in cover] for cover in (X, Y))
-    for metric in COVER_METRICS:
-        assert metric(X, Y) == metric(A, B)
-
-
-def test_too_few_items():
     for metric in (overlapping_nmi, omega_index):
         with pytest.raises(ValueError, match=r"n, the number of items, must be .* >= 3; got 2"):
             metric([[0, 1]], [[1, 7]], n=2)

@@ -137,7 +137,6 @@ def test_layout_is_deterministic_and_linked_items_are_close():
     )
     np.testing.assert_array_equal(first, second)
     points = np.unique(first.reshape(-1, 2), axis=0)
-    assert len(points) == 40
     apart = np.linalg.norm(points[:, None] - points, axis=2).mean()
     assert np.linalg.norm(first[:, 0] - first[:, 1], axis=1).mean() < 0.5 * apart
 
@@ -148,10 +147,8 @@ def test_sparse_memberships(kind):
         draw(A, kind(H)).figure.savefig(a := io.BytesIO(), format="png")
         draw(A, H).figure.savefig(b := io.BytesIO(), format="png")
         assert a.getvalue() == b.getvalue()
-    ax = plots.plot_memberships(kind(H))
-    np.testing.assert_array_equal(
-        ax.images[0].get_array(), plots.plot_memberships(H).images[0].get_array()
-    )
+    shown = [plots.plot_memberships(form).images[0].get_array() for form in (H, kind(H))]
+    np.testing.assert_array_equal(*shown)
     with pytest.raises(ValueError, match=r"100,000 x 40,000 entries, too many to draw"):
         plots.plot_memberships(kind((100_000, 40_000)))
 

@@ -368,8 +368,8 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         whole_number("n_neighbors", self.n_neighbors, 1)
         if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
             raise ValueError(
-                "a checkpoint of several starts needs random_state, an int: without it, the starts "
-                "would be others when the fit goes on."
+                "a checkpoint of several starts needs random_state, an int: without it, a resumed "
+                "fit would have other starts."
             )
         given = {name: getattr(self, name) for name in OPTION_NAMES if hasattr(self, name)}
         options = FitOptions(**given, diagonal=self._diagonal)
@@ -397,11 +397,6 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
                 raise ValueError(f'n_clusters={r!r} is not known; use a number >= 1 or "auto".')
             if is_sparse:
                 return None
-        elif is_sparse:
-            raise ValueError(
-                "sparse memberships are not compared for several numbers of clusters; use "
-                'n_clusters="auto" or one number.'
-            )
         self.n_clusters_search_ = n_clusters(
             A,
             None if isinstance(r, str) else r,
@@ -414,7 +409,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        return int(self.n_clusters_search_.n_clusters)
+        return self.n_clusters_search_.n_clusters
 
     def _set_memberships(self, raw: Similarity, problem: Problem, H: Any) -> None:
         """Set the fitted attributes that follow from H."""

@@ -144,7 +144,7 @@ class FittedModelMixin:
             X = _without_own(X.matrix if isinstance(X, Dataset) else X, n)
         X = self._validated(X, reset=False)
         options = self._row_options
-        # Sparse memberships have sparse similarities, which take no more room at once.
+        # Sparse memberships have sparse similarities, which need no blocks.
         size = X.shape[0] if sparse.issparse(H) else max(1, base.BLOCK_ENTRIES // n)
         pieces = blocks(X.shape[0], size)
         parts = [_held_out_loss(self._affinity.to_fitted(X[b]), H, *options) for b in pieces]

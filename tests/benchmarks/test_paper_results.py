@@ -157,12 +157,3 @@ def test_table_documents(tmp_path, data):
     assert "without the words that every document has (tr11)" in page  # la1 is not a small set
     assert "Not available in this run: classic, ohscal, hitech," in page
     assert (tmp_path / "table-documents-assumptions.csv").is_file()
-
-
-@pytest.mark.parametrize("name", ["table-documents", "table-3"])
-def test_command_line_errors(name, tmp_path, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main([name, "--out", str(tmp_path / "out"), "--data", str(tmp_path)])
-    assert not (tmp_path / "out").exists()
-    message = capsys.readouterr().err
-    assert "needs --data DIR" in message or "invalid choice: 'table-3'" in message

@@ -2,10 +2,9 @@
 
 import importlib
 
-import numpy as np
 import pytest
 
-from benchmarks import alternatives, graphs, methods, quality
+from benchmarks import graphs, methods, quality
 from benchmarks.__main__ import ON_REQUEST, TABLES
 from odsymnmf.datasets import planted_partition
 
@@ -57,12 +56,3 @@ def test_other_methods_find_clear_groups(graph):
     for name in ("Leiden", "Leiden with r", "Infomap"):
         assert quality.score(*graph, methods.METHODS[name]).nmi == pytest.approx(1)
     assert len(methods.leiden_sets(graph[0], 4)) == 4
-
-
-def test_explained_energy_equals_the_decrease_of_the_objective():
-    rng = np.random.default_rng(0)
-    A, W, V = rng.random((6, 6)), rng.random((6, 2)), rng.random((6, 2))
-    np.fill_diagonal(A, 0)
-    error = (A - W @ V.T) ** 2
-    np.fill_diagonal(error, 0)
-    assert alternatives.explained(A, W, V) == pytest.approx((A**2).sum() - error.sum())

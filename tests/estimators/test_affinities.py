@@ -25,11 +25,9 @@ def test_cosine_is_the_cosine_matrix(A):
 
 @pytest.mark.parametrize("gamma", [None, 0.7])
 def test_rbf_is_the_kernel_matrix(blobs, gamma):
-    X, y = blobs
-    model = ODSymNMF(3, affinity="rbf", gamma=gamma).fit(X)
-    K = rbf_kernel(X, gamma=gamma)
+    model = ODSymNMF(3, affinity="rbf", gamma=gamma).fit(blobs[0])
+    K = rbf_kernel(blobs[0], gamma=gamma)
     assert_allclose(model.membership_, ODSymNMF(3).fit(K).membership_, atol=1e-10)
-    assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
 def test_nearest_neighbors_is_a_sparse_symmetric_graph(blobs):

@@ -34,7 +34,7 @@ NO_FEATURES = "passes a table of features where affinity='precomputed' wants squ
 FAILURES = {
     "check_clustering": NO_FEATURES,
     "check_clustering(readonly_memmap=True)": NO_FEATURES,
-    "check_estimators_nan_inf": "puts NaN on the diagonal, which is not looked at; and to predict, "
+    "check_estimators_nan_inf": "puts NaN on the diagonal, which is ignored; and to predict, "
     "NaN is an unknown similarity, which is left out",
 }
 

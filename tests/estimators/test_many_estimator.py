@@ -16,11 +16,6 @@ def cliques(count=5, size=6):
     return sparse.csr_array(np.kron(np.eye(count), np.ones((size, size))))
 
 
-def random_h(seed, n=14, r=5):
-    rng = np.random.default_rng(seed)
-    return rng.random((n, r)).round(2) * (rng.random((n, r)) < 0.4)
-
-
 @pytest.mark.parametrize("loss", ["l2", "l1"])
 def test_the_estimator_finds_labels_and_number(loss):
     A = cliques()
@@ -43,7 +38,6 @@ def test_the_estimator_finds_labels_and_number(loss):
 def test_options_that_sparse_memberships_exclude():
     for model, message in [
         (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but there are no random starts"),
-        (ODSymNMF([2, 3], sparse_membership=True), "not compared for several numbers"),
         (ODSymNMF(3, sparse_membership="thin"), "sparse_membership='thin' is not known"),
         (ODSymNMF("auto", sparse_membership=True, restarts=2), "columns of sparse memberships"),
         (ODSymNMF(3, sparse_membership=True, n_init=2), "n_init=2, but there are no random starts"),
@@ -102,14 +96,15 @@ def test_auto_with_sparse_memberships():
     jobs = [ODSymNMF("auto", sparse_membership=True, n_jobs=j).fit(A) for j in (1, 2)]
     assert np.array_equal(*(m.membership_.toarray() for m in jobs))
     assert np.array_equal(jobs[0].labels_, model.labels_)
+    assert ODSymNMF([2, 5], sparse_membership=True).fit(A).membership_.shape == (30, 5)
 
 
 @pytest.mark.parametrize("scales", [Scales(0.0, 1.0), Scales(1.0, 0.0)])
 @pytest.mark.parametrize("zero_weight", [1.0, 0.3])
 def test_new_items_are_solved_as_with_full_memberships(scales, zero_weight):
     for seed in range(8):
-        rng = np.random.default_rng(seed)
-        H = random_h(seed, 30, 6)
+        rng, other = np.random.default_rng(seed), np.random.default_rng(seed)
+        H = other.random((30, 6)).round(2) * (other.random((30, 6)) < 0.4)
         S = rng.random((5, 30)).round(3) * (rng.random((5, 30)) < 0.4)
         S[0, 3] = np.nan
         S = sparse.csr_array(S)

@@ -51,6 +51,8 @@ def test_the_same_as_the_estimator_on_adata(cells):
     assert_array_equal(adata.obsm["soft"], model.membership_)
     assert model.item_names_ == list(cells.obs_names)
     assert adata.uns["soft"]["params"]["loss"] == "l1"
+    few, many = (od.scanpy.cluster(cells, resolution=t, copy=True) for t in (0.05, 2.0))
+    assert few.uns["odsymnmf"]["n_clusters"] < many.uns["odsymnmf"]["n_clusters"]
 
 
 def test_other_neighbours(cells):
@@ -62,16 +64,6 @@ def test_other_neighbours(cells):
     assert inputs.to_similarity_matrix(adata, obsp="few_connectivities").matrix.nnz < (
         inputs.to_similarity_matrix(adata).matrix.nnz
     )
-
-
-def test_resolution_decides_the_number_of_clusters(cells):
-    sizes = []
-    for resolution in (0.05, 2.0):
-        adata = od.scanpy.cluster(cells, resolution=resolution, copy=True)
-        model = ODSymNMF("auto", resolution=resolution, random_state=0).fit(cells)
-        assert adata.obs["odsymnmf"].astype(int).tolist() == model.labels_.tolist()
-        sizes.append(adata.uns["odsymnmf"]["n_clusters"])
-    assert sizes[0] < sizes[1]
 
 
 def test_a_cell_without_cluster_is_missing(cells):

@@ -112,6 +112,8 @@ def test_items_have_their_strongest_memberships(make):
     assert data["top"] == [*expected[:4] * 2, 5]
     assert data["percent"] == [round(100 * strength[0, l]) for l in expected[:4]] * 2 + [100]
     assert data["others"] == [1, 1, 0, 0]
+    bars = re.findall(r'<rect width="([0-9.]+)" height="8"/>', html)
+    assert bars == ["0.0", "0.0", "100.0", "0.0", "0.0", "50.0", "50.0"]  # the last: unassigned
 
 
 def test_graph_and_table_have_the_same_percentages(make, les_miserables):
@@ -155,14 +157,11 @@ def test_choice_topics_and_settings(make, two_cliques):
 
 def test_negative_similarities(make, two_cliques):
     A, H = two_cliques
-    A[0, 5] = A[5, 0] = -8.9e-17  # round-off
-    html = make(A, H)
-    assert 'class="ramp down"' not in html
-    assert "negative similarities" not in html
-    A[0, 5] = A[5, 0] = -0.01
-    html = make(A, H)
-    assert 'class="ramp down"' in html
-    assert "negative similarities are not drawn" in html
+    for value, visible in ((-8.9e-17, False), (-0.01, True)):  # the first is round-off
+        A[0, 5] = A[5, 0] = value
+        html = make(A, H)
+        assert ('class="ramp down"' in html) == visible
+        assert ("negative similarities are not drawn" in html) == visible
 
 
 def test_overlap(make, two_cliques):
@@ -184,13 +183,6 @@ def test_shared_members_are_items_of_other_clusters(make, two_cliques):
     # A refined label may differ from the memberships: item 5 is in the set of cluster 1 only.
     labels = {"labels_": [0, 0, 0, 1, 1, 0]}
     assert shared.findall(make(*two_cliques, attributes=labels)) == ["0", "2"]
-
-
-def test_bars_include_the_unassigned(make):
-    H = np.zeros((30, 1))
-    H[:3] = 1
-    widths = re.findall(r'<rect width="([0-9.]+)" height="8"/>', make(np.ones((30, 30)), H))
-    assert widths == ["11.1", "100.0"]
 
 
 def test_readable_graphs_are_drawn(make, two_cliques):

@@ -69,13 +69,13 @@ def block_model_length(W: sparse.sparray, sizes: Array) -> float:
     E, inside, across = ends.sum() / 2, W.diagonal() / 2, sparse.triu(W, k=1).data
     length = _log_factorial(n) - _log_factorial(sizes).sum() + _log_choose(n - 1, B - 1)
     length += np.log(n) + (_log_factorial(ends + sizes - 1) - _log_factorial(sizes - 1)).sum()
-    each = _log_choose(B * (B + 1) / 2 + E - 1, E) - _log_factorial(across).sum()
-    each -= (inside * np.log(2) + _log_factorial(inside)).sum()
-    near, far = inside.sum(), across.sum()
-    alike = near * np.log(B / 2) - _log_factorial(near) - _log_factorial(far)
+    by_pair = _log_choose(B * (B + 1) / 2 + E - 1, E) - _log_factorial(across).sum()
+    by_pair -= (inside * np.log(2) + _log_factorial(inside)).sum()
+    n_in, n_out = inside.sum(), across.sum()
+    assortative = n_in * np.log(B / 2) - _log_factorial(n_in) - _log_factorial(n_out)
     if B > 1:
-        alike += far * np.log(B * (B - 1) / 2) + np.log(E + 1)
-    return float(length + min(each, alike))
+        assortative += n_out * np.log(B * (B - 1) / 2) + np.log(E + 1)
+    return float(length + min(by_pair, assortative))
 
 
 def _log_factorial(x: Any) -> Array:

@@ -58,7 +58,7 @@ MIN_ARI, MIN_MODULARITY, SLACK = 0.5, 0.5, 0.06
 # Groups that shorten the description by more than STRONG_GAIN nats per item should be found again
 # with an adjusted Rand index of REPRODUCED, in another run or at a neighboring resolution.
 STRONG_GAIN, REPRODUCED = 0.5, 0.9
-# Modularity is compared with that of N_RANDOM random graphs: so many standard deviations above.
+# Modularity must exceed that of N_RANDOM random graphs by N_DEVIATIONS standard deviations.
 N_RANDOM, N_DEVIATIONS = 20, 4.0
 
 # Other input. The largest number of clusters tried by default.
@@ -316,22 +316,22 @@ class GraphSearch:
     ) -> tuple[int | None, str]:
         """Return the row that is chosen and the evidence for it."""
         length, modularity = table["description_length"], table["modularity"]
-        alone = sparse.csr_array([[self.graph.degrees.sum() / self.unit]])
+        one_group = sparse.csr_array([[self.graph.degrees.sum() / self.unit]])
         n = len(self.items)
-        gain = (block_model_length(alone, np.array([n])) - length) / n
-        able = (table["n_clusters"] >= 2) & (ari >= MIN_ARI)
-        able &= modularity >= MIN_MODULARITY * modularity.max()
-        able &= (gain > 0) | (n <= MAX_NODES)
-        shorter = able & (gain > 0)
+        gain = (block_model_length(one_group, np.array([n])) - length) / n
+        eligible = (table["n_clusters"] >= 2) & (ari >= MIN_ARI)
+        eligible &= modularity >= MIN_MODULARITY * modularity.max()
+        eligible &= (gain > 0) | (n <= MAX_NODES)
+        shorter = eligible & (gain > 0)
         if shorter.any():
-            row, able = best_row(table, shorter), shorter
+            row, eligible = best_row(table, shorter), shorter
             if gain[row] <= STRONG_GAIN or reproduced[row] >= REPRODUCED:
                 return row, "clear"
         # Not finer than modularity itself. Stable groups of a small graph may have too few links to
         # shorten the description.
-        able &= table["resolution"] <= 1.0 + 1e-9
-        if able.any() and (shorter.any() or self.exceeds_random(modularity.max())):
-            return best_row(table, able), "weak"
+        eligible &= table["resolution"] <= 1.0 + 1e-9
+        if eligible.any() and (shorter.any() or self.exceeds_random(modularity.max())):
+            return best_row(table, eligible), "weak"
         return None, "none"
 
     def exceeds_random(self, modularity: float) -> bool:
@@ -355,9 +355,9 @@ def mean_index(pairs: Iterable[tuple[Array, Array]]) -> float:
     return float(np.mean([adjusted_rand_index(a, b) for a, b in pairs]))
 
 
-def best_row(table: dict[str, Array], able: Array) -> int:
+def best_row(table: dict[str, Array], eligible: Array) -> int:
     """Return the row with the shortest description of those that are most stable."""
-    stability = np.where(able, table["stability"], -np.inf)
+    stability = np.where(eligible, table["stability"], -np.inf)
     stable = stability >= stability.max() - SLACK
     return int(np.where(stable, table["description_length"], np.inf).argmin())
 

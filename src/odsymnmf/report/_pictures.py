@@ -168,7 +168,7 @@ def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) 
 def _labels(
     points: Array, radius: Array, names: list[str], order: list[int], hubs: Collection[int]
 ) -> str:
-    """Return the names of all hubs, and of other items where there is room."""
+    """Return the names of all hubs, and of other items where they overlap nothing."""
     nodes = np.concatenate([points - radius[:, None], points + radius[:, None]], axis=1)
     taken = np.empty((0, 4))
     texts = []
