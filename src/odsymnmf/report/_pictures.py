@@ -148,20 +148,18 @@ def _node(point: Array, radius: float, view: MembershipView, item: int, name: st
     x, y = point
     slices = plots.pie_slices(view, item)
     words = ", ".join(f"cluster {l} ({percent} %)" for l, percent, _, _ in slices) or "unassigned"
-    wedges = [_wedge(x, y, radius, l, start, end) for l, _, start, end in slices[1:]]
+    wedges = []
+    for l, _, start, end in slices[1:]:
+        xs = x + radius * np.sin([2 * np.pi * start, 2 * np.pi * end])
+        ys = y - radius * np.cos([2 * np.pi * start, 2 * np.pi * end])
+        wedges.append(
+            f'<path class="{css(l)}" d="M{x:.1f} {y:.1f}L{xs[0]:.1f} {ys[0]:.1f}A{radius:.1f} '
+            f'{radius:.1f} 0 {int(end - start > 0.5)} 1 {xs[1]:.1f} {ys[1]:.1f}z"/>'
+        )
     return (
         f'<g class="node" tabindex="-1" role="img"><title>{escape(name)}: {words}</title>'
         f'<circle class="{css(slices[0][0] if slices else -1)}" cx="{x:.1f}" cy="{y:.1f}" '
         f'r="{radius:.1f}"/>{"".join(wedges)}</g>'
-    )
-
-
-def _wedge(x: float, y: float, radius: float, l: int, start: float, end: float) -> str:
-    a, b = 2 * np.pi * start, 2 * np.pi * end
-    return (
-        f'<path class="{css(l)}" d="M{x:.1f} {y:.1f}L{x + radius * np.sin(a):.1f} '
-        f"{y - radius * np.cos(a):.1f}A{radius:.1f} {radius:.1f} 0 {int(end - start > 0.5)} 1 "
-        f'{x + radius * np.sin(b):.1f} {y - radius * np.cos(b):.1f}z"/>'
     )
 
 

@@ -117,8 +117,6 @@ def chooser(view: MembershipView) -> str:
 def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str]) -> str:
     """Return the shared members of clusters, and the cosines of their columns."""
     r = view.r
-    if r == 1:
-        return "<p>There is one cluster only: nothing to overlap with.</p>"
     members, ends = np.array([*chain(*sets)], dtype=np.intp), np.cumsum([0, *map(len, sets)])
     ones = np.ones(len(members), dtype=np.int32)
     belongs = sparse.csc_array((ones, members, ends), shape=(view.n, r)).tocsr()
@@ -140,7 +138,7 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
     listing = f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(rows)}</ul></div>'
     if not rows:
         listing = "<p>The clusters do not overlap: no item is in two of them.</p>"
-    if r > TABLE_COLUMNS:
+    if r == 1 or r > TABLE_COLUMNS:
         return listing
     table = _overlap_table(shared.toarray(), (unit.T @ unit).toarray())
     return (
