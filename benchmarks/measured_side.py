@@ -119,7 +119,8 @@ def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
     A, weights = similarity(name, dtype, setting["weights"])
     call = getattr(od, estimator) if estimator else od.factorize
     if "sparse_membership" in options and "memberships" in inspect.signature(call).parameters:
-        options["memberships"] = "sparse" if options.pop("sparse_membership") else "full"  # old name
+        # The name in older checkouts.
+        options["memberships"] = "sparse" if options.pop("sparse_membership") else "full"
     if "init" in options:
         options["init"] = start(options["init"], SIZES[name][0], r, dtype)
     if not estimator:
