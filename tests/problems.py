@@ -165,8 +165,8 @@ def degenerate():
         "exact": H @ H.T,
         "path": symmetric(np.eye(9, k=1)),
         "signed": symmetric(rng.standard_normal((9, 9))),
-        "tiny": 1e-100 * symmetric(rng.random((7, 7))),
-        "large": 1e70 * symmetric(rng.random((7, 7))),
+        "tiny": 1e-50 * symmetric(rng.random((7, 7))),
+        "large": 1e50 * symmetric(rng.random((7, 7))),
     }
 
 

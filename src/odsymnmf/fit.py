@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 import odsymnmf
 from odsymnmf.defaults import Normalization, Settings, decide, normalization, warn_about_input
-from odsymnmf.init.arrays import as_sets
 from odsymnmf.init.initialize import initialize
 from odsymnmf.init.multilevel import Graph, Partition, columns, nonnegative
 from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
@@ -26,7 +24,6 @@ from odsymnmf.similarity.base import SimilaritySummary
 from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_similarity, hash_of_start, seed_of
 from odsymnmf.solvers.losses import loss_class, make_solver
 from odsymnmf.solvers.objective import Scales
-from odsymnmf.solvers.rescale import exponent, limit_upper, scaled
 from odsymnmf.solvers.rounds import Rounds
 from odsymnmf.solvers.run import Callback, Run, Status, Sweep
 from odsymnmf.utils import (
@@ -48,6 +45,12 @@ GAIN = 10.0
 # Labels from eigenvectors are compared with the partition where stored entries times r are at most
 # this: the eigenvectors of larger graphs would take longer than the partition.
 SPECTRAL_WORK = 2e6
+# Largest entry of H, in roots of the largest similarity: larger entries could only belong to a hub
+# that grows without bound, and in the end takes all digits of its partners with it.
+MAX_ENTRY = 1e4
+# The same where some pairs weigh less than others: two items whose own pair weighs nothing can grow
+# together at no cost, and the fourth power of their entries is what all sums must have digits for.
+MAX_ENTRY_WEIGHTED = 32.0
 SQUARED = Scales(0.0, 1.0)
 # Memory is compared with what is available if a fit needs more bytes than this.
 SMALL_FIT = 2**26
@@ -270,7 +273,6 @@ def _partition(
     groups = graph.partition(r, seed)
     if 0 < len(graph.links.data) * r <= SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
-            A = scaled(A, exponent(A))
             H = rotate_to_axes(A, leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
         other = Partition(labels, groups.resolution)
@@ -290,14 +292,23 @@ def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None
 
     if upper is None and SPARSE_LOSSES[loss].bounded and A.max_value > 0:
         upper = float(np.sqrt(A.max_value))
-    upper = limit_upper(A, bound(upper), "ignore", A.weights.has_lighter)
+    upper = _limit_upper(A, upper, "ignore")
     return upper if upper < np.inf else None
+
+
+def _limit_upper(A: Similarity, upper: float | None, diagonal: str) -> float:
+    """Return the upper bound, or that which keeps entries from growing without bound, if lower."""
+    limit = bound(upper)
+    if diagonal == "ignore" and A.max_value > 0:
+        lighter = A.weights.has_lighter
+        size, peak = (MAX_ENTRY_WEIGHTED, A.pair_bound) if lighter else (MAX_ENTRY, A.max_value)
+        limit = min(limit, size * float(np.sqrt(peak)))
+    # In the precision of H, or entries at the bound would seem able to grow.
+    return float(A.dtype.type(limit))
 
 
 def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
     """Find H for options without "auto". No warning is issued: several fits may run in threads."""
-    if e := exponent(A):
-        return _fit_rescaled(A, r, options, e)
     with limit_blas_threads():
         if options.sparse_membership is True:
             run = _run_sparse(A, r, options)
@@ -310,40 +321,10 @@ def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
     return Factorization(run.H, end, run.history, n_iter, run.status, restart_steps, terms, scales)
 
 
-def _fit_rescaled(A: Similarity, r: int | None, options: FitOptions, e: int) -> Factorization:
-    """Fit A 2^-e, and rescale the result: powers of two change no digit."""
-    root, degree, given = 2.0 ** (e // 2), options.loss_class.degree, options.callback
-
-    def objective(values: Any) -> Any:
-        with np.errstate(over="ignore"):  # infinite where no number is so large
-            return np.ldexp(values, e * degree)
-
-    def callback(sweep: Sweep) -> Any:
-        assert given is not None
-        value = float(objective(sweep.objective))
-        return given(replace(sweep, objective=value, H=sweep.H * root))
-
-    init = options.init
-    if not isinstance(init, str) and as_sets(init, A.n, r) is None:
-        init = (init if sparse.issparse(init) else np.asarray(init)) / root
-    options = replace(
-        options,
-        init=init,
-        upper=None if options.upper is None else options.upper / root,
-        callback=given and callback,
-    )
-    result = fit(scaled(A, e), r, options)
-    scales = result.scales
-    if not degree:
-        scales = Scales(*np.ldexp(scales, (-e, -2 * e)).tolist())
-    history, end = objective(result.history), float(objective(result.objective))
-    return replace(result, H=result.H * root, objective=end, history=history, scales=scales)
-
-
 def _run_dense(A: Similarity, r: int, options: FitOptions) -> Run:
     """Run a fit of a dense H."""
     _require_memory(A, r, options.init)
-    limit = limit_upper(A, bound(options.upper), options.diagonal, A.weights.has_lighter)
+    limit = _limit_upper(A, options.upper, options.diagonal)
     solver = make_solver(
         options.loss, A, limit, diagonal=options.diagonal, l1_ratio=options.l1_ratio
     )

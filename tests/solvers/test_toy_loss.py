@@ -15,7 +15,7 @@ class Toy(PairwiseLoss):
     """2 f_2 for equal weights."""
 
     name = "toy"
-    restarts, refresh_every, degree, relative_tol = 1, 1, 2, False
+    restarts, refresh_every, relative_tol = 1, 1, False
     explained_name = "squared similarities"
     scales: ClassVar[Scales] = Scales(0.0, 2.0)
     l1_ratio = 0.0

@@ -12,6 +12,7 @@ from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.row_blocks import RowBlocks, facts_of, from_array
 from odsymnmf.distributed.worker import Layout, Statistics, pack, unpack
 from odsymnmf.similarity import Dense, Similarity, Sparse, base
+from odsymnmf.similarity.validation import check_range
 from odsymnmf.similarity.weights import EQUAL, PairWeights
 from odsymnmf.solvers.objective import listed_errors
 from odsymnmf.solvers.rounds import Rounds, SweepResult, row_tiles, tiles
@@ -79,6 +80,7 @@ class RemoteSimilarity:
         self.group = WorkerGroup(client, rows, blocks, layout, work)
         if not (rows.is_symmetric or rows.m):
             self.group.call("check_symmetric")
+        check_range(self)
 
     def __enter__(self) -> "RemoteSimilarity":
         return self

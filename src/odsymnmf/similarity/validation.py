@@ -20,6 +20,9 @@ from odsymnmf.similarity.weights import (
 )
 from odsymnmf.utils import Array, as_csr, asymmetry, blocks
 
+# Range of the largest |A_ij|: fourth powers of entries of H neither overflow nor vanish.
+RANGE = {np.dtype(np.float64): (1e-60, 1e60), np.dtype(np.float32): (1e-12, 1e12)}
+
 
 def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Similarity:
     """Validate A and the weights of its pairs, and wrap A without a copy where possible.
@@ -83,7 +86,28 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
         layers.append(with_data(unknown, np.zeros(unknown.nnz)))
     if layers:
         S = S.with_weights(combine_layers(S.n, default, *layers))
-    return _symmetric(S) if is_new else S
+    if is_new:
+        S = _symmetric(S)
+    check_range(S)
+    return S
+
+
+def check_range(A: Any) -> None:
+    """Refuse similarities whose fourth powers could overflow or vanish."""
+    largest, (low, high) = A.max_abs, RANGE[A.dtype]
+    if largest == 0 or low <= largest <= high:
+        return
+    name, where = "A", "|A_ij|"
+    if A.n_features is not None:
+        name, where = "X", f"|x_i|^2 of item {np.argmax(A.diagonal_rounding)}"
+    elif isinstance(A, Similarity):
+        entries = A.to_csr().tocoo()
+        k = int(np.argmax(np.abs(entries.data)))
+        where = f"|A[{entries.row[k]}, {entries.col[k]}]|"
+    raise ValueError(
+        f"the largest similarity, {where}, is {largest:.6g}; in {A.dtype} it must be from {low:g} "
+        f"to {high:g}. Multiply {name} by a power of ten."
+    )
 
 
 def _wrap(A: Any) -> tuple[Similarity, Any]:

@@ -128,8 +128,6 @@ class PairwiseLoss:
     refresh_every: ClassVar[int]
     # Whether the violation is compared with that of the first sweep.
     relative_tol: ClassVar[bool]
-    # f is homogeneous in A of this degree; 0 where it is relative to f(0).
-    degree: ClassVar[int]
     # Whether "auto" means normalized similarities, a bound on H and the spectral initialization.
     auto_normalize: ClassVar[bool] = False
     # Whether a solver for sparse H exists.

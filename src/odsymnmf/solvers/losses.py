@@ -44,7 +44,7 @@ class L2(PairwiseLoss):
     """sum_{i != j} w_ij (A_ij - h_i . h_j)^2."""
 
     name = "l2"
-    restarts, refresh_every, degree, relative_tol = 0, 10, 2, True
+    restarts, refresh_every, relative_tol = 0, 10, True
     auto_normalize = supports_sparse_h = True
     explained_name = "squared similarities"
     scales, l1_ratio = Scales(0.0, 1.0), 0.0
@@ -108,7 +108,7 @@ class L1(PairwiseLoss):
     """sum_{i != j} w_ij |A_ij - h_i . h_j|: each entry is a weighted median over the neighbors."""
 
     name = "l1"
-    restarts, refresh_every, degree, relative_tol = 10, 1, 1, False
+    restarts, refresh_every, relative_tol = 10, 1, False
     supports_sparse_h = True
     explained_name = "absolute similarities"
     scales, l1_ratio = Scales(1.0, 0.0), 1.0
@@ -134,7 +134,7 @@ class Mixed(PairwiseLoss):
     """l1_ratio f_1(H) / f_1(0) + (1 - l1_ratio) f_2(H) / f_2(0)."""
 
     name = "mixed"
-    restarts, refresh_every, degree, relative_tol = 10, 10, 0, False
+    restarts, refresh_every, relative_tol = 10, 10, False
     explained_name = "similarities, absolute and squared"
 
     def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
