@@ -1,8 +1,9 @@
-"""What "auto" stands for: decided from the kind of input. docs/choices.md has the measurements.
+"""Values of "auto", decided from the kind of input; docs/choices.md has the measurements.
 
-Absolute errors are for binary similarities whose groups are nearly complete, as they are: there
-"auto" is what the paper does. For squared errors A is divided by regularised degrees, memberships
-are bounded by what a group of a fifth of the mean size would need, and the start is spectral.
+Absolute errors are for binary similarities whose groups are nearly complete: there, "auto" is the
+method of the paper. For squared errors, A is divided by regularized degrees, memberships are at
+most those in a group of a fifth of the mean size, and the initialization is a partition (graphs)
+or spectral.
 """
 
 import warnings
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 Kind = Literal["graph", "kernel", "documents", "signed"]
 
 # t in d_i + t mean(d).
-REGULAR: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 1.0}
+ADDED_DEGREE: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 1.0}
 # The rule of refine_labels.
-REFINE: dict[Kind, Literal["links", "mean", "centroid"]] = {
+REFINEMENT: dict[Kind, Literal["links", "mean", "centroid"]] = {
     "graph": "links",
     "documents": "centroid",
     "signed": "mean",
@@ -38,13 +39,13 @@ LABELS = {
     "centroid": "refined by mean similarity, then by cosine to the centroid",
     None: "largest membership",
 }
-# Similarities of which a larger share is not zero are no graph, however they are stored.
-FULL = 0.5
-# No group is smaller than six items (n / r, if that is less), or a fifth of n / r.
-FEWEST, SHARE = 6.0, 5.0
-# Without normalization, "auto" is the paper's greedy start up to this number of items, and for
-# absolute errors; its cost grows with r^2, and on full matrices it takes as long as many sweeps.
-SMALL = 500
+# Similarities with a larger fraction of nonzero pairs are not a graph, dense or sparse.
+MAX_GRAPH_DENSITY = 0.5
+# The bound on H is that of the smallest group: six items (n / r if less), or a fifth of n / r.
+MIN_GROUP_SIZE, MEAN_PER_MIN_SIZE = 6.0, 5.0
+# Without normalization, "auto" is the paper's greedy initialization up to this number of items, and
+# for absolute errors; its cost grows with r^2, and for dense A it takes as long as many sweeps.
+MAX_GREEDY = 500
 # A dense H is slower by far beyond this number of clusters and entries. Multilevel initializations
 # have one membership per item, so that a sparse H pays sooner.
 MAX_DENSE_CLUSTERS, MAX_DENSE_MULTILEVEL, MAX_DENSE_ENTRIES = 500, 64, 2**24
@@ -56,7 +57,7 @@ NEARLY_COMPLETE = 0.8
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit uses.
+    """The options that "auto" stands for.
 
     Attributes
     ----------
@@ -70,11 +71,11 @@ class Settings:
     upper : float or None
         Upper bound on the entries of H.
     init : str or array
-        The first start.
+        The initialization.
     refine : {"links", "mean", "centroid"} or None
-        The rule by which the labels are refined, if they are.
+        The rule by which labels are refined, None if they are not.
     sparse : bool
-        Whether memberships are kept by their non-zeros.
+        Whether H is stored sparse.
     """
 
     kind: Kind | None
@@ -86,7 +87,7 @@ class Settings:
     sparse: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as they can be written down."""
+        """Return plain values for ``settings_``."""
         return {
             "kind": self.kind,
             "normalize": self.normalize,
@@ -100,7 +101,7 @@ class Settings:
 def decide(
     A: Similarity, r: int | None, options: "FitOptions", summary: SimilaritySummary | None = None
 ) -> Settings:
-    """Return the settings of a fit of r clusters to A, which is not yet scaled.
+    """Return the settings of a fit of r clusters to A, before it is normalized.
 
     Sparse memberships without a multilevel initialization have rules of their own: "auto" is A as
     it is, the bound that `factorize` chooses, and ego networks as initialization. Labels of a fit
@@ -112,7 +113,7 @@ def decide(
     if summary is None and (auto or normalize is not None):
         summary = A.summary()
     kind = None if summary is None else kind_of(A, summary)
-    large = normalize is not None or A.n > SMALL
+    large = normalize is not None or A.n > MAX_GREEDY
     if auto and large and r is not None and options.sparse_membership is not True:
         unweighted_l2 = loss.auto_normalize and loss.supports_sparse_h and A.weights.excess is None
         if unweighted_l2 and kind == "graph" and A.max_value > 0:
@@ -122,38 +123,38 @@ def decide(
         raise ValueError('init="multilevel" needs the number of clusters; give r.')
     is_sparse = stores_sparse(A, r, replace(options, init=init))
     scaled = loss.auto_normalize and (multilevel or not is_sparse)
-    regular = REGULAR[kind] if scaled and kind and normalize == "auto" else None
+    regular = ADDED_DEGREE[kind] if scaled and kind and normalize == "auto" else None
     if normalize == "auto":
         normalize = "degree" if scaled else None
     if isinstance(upper, str):
         upper = usual_upper(A.n, r) if scaled and normalize and r else None
     if auto and not multilevel:
-        init = "spectral" if loss.auto_normalize and (normalize or A.n > SMALL) else "greedy"
+        init = "spectral" if loss.auto_normalize and (normalize or A.n > MAX_GREEDY) else "greedy"
         init = "ego" if is_sparse else init
     refine = None
     if kind is not None and regular is not None and isinstance(A, Similarity):
-        refine = REFINE.get(kind)
+        refine = REFINEMENT.get(kind)
     return Settings(kind, normalize, regular, upper, init, refine, is_sparse)
 
 
 def kind_of(A: Similarity, summary: SimilaritySummary) -> Kind:
-    """Return the kind of input that A is; except for features, storage does not matter."""
+    """Return the kind of input; except for features, it does not depend on the storage."""
     if summary.has_negative:
         return "signed"
     if A.n_features is not None:
         return "documents"
-    return "graph" if summary.density <= FULL else "kernel"
+    return "graph" if summary.density <= MAX_GRAPH_DENSITY else "kernel"
 
 
 def usual_upper(n: int, r: int) -> float:
     """Return the default bound on memberships in normalized similarities."""
     size = n / r
-    return float(1 / np.sqrt(max(min(FEWEST, size), size / SHARE)))
+    return float(1 / np.sqrt(max(min(MIN_GROUP_SIZE, size), size / MEAN_PER_MIN_SIZE)))
 
 
 @dataclass(frozen=True)
 class Normalization:
-    """How similarities are scaled to s_i A_ij s_j, those of new items too.
+    """Scaling of similarities to s_i A_ij s_j, for new items, too.
 
     Attributes
     ----------
@@ -177,7 +178,7 @@ class Normalization:
 def normalization(
     A: Similarity, settings: Settings, summary: SimilaritySummary | None
 ) -> Normalization | None:
-    """Return how A is to be scaled, None if it is not."""
+    """Return the normalization of A, None if it is not normalized."""
     if settings.normalize is None:
         return None
     if settings.regular is None:
@@ -188,7 +189,7 @@ def normalization(
 
 
 def reasons_unassigned(summary: SimilaritySummary, labels: Array) -> dict[str, str]:
-    """Return why items are left without a cluster, under "unassigned", or nothing."""
+    """Return the reasons why items have no cluster, under "unassigned"; empty if all have one."""
     unassigned = labels < 0
     if not unassigned.any():
         return {}
@@ -204,10 +205,7 @@ def reasons_unassigned(summary: SimilaritySummary, labels: Array) -> dict[str, s
 def hint(
     A: Similarity, summary: SimilaritySummary, scales: Scales, labels: Array
 ) -> dict[str, str]:
-    """Return what the user may want to try instead, under "hint", or nothing.
-
-    Absolute errors are at their best where A is binary and clusters are nearly complete.
-    """
+    """Return the hint to use l1 if A is binary and clusters are nearly complete, or nothing."""
     if scales.l1 > 0 or not summary.is_binary or summary.density == 1.0:
         return {}
     links, labels = A.to_csr(), labels.astype(np.int32)
@@ -219,16 +217,16 @@ def hint(
         return {}
     return {
         "hint": f"similarities are 0 or one value, and {100 * linked / pairs:.0f} % of the pairs "
-        'inside clusters have it: loss="l1" is made for such groups with some entries wrong'
+        'inside clusters have it: loss="l1" suits such groups'
     }
 
 
 # Items of a sample in which the triangle inequality is checked.
-SAMPLE = 100
+N_DISTANCE_ITEMS = 100
 
 
 def warn_about_input(A: Similarity, r: Any) -> None:
-    """Warn if no cluster can be found in A, if items are fewer than clusters, and of distances."""
+    """Warn if A has no clusters or looks like distances, or if r exceeds the number of items."""
     message = ""
     if A.weights.default == 0 and A.weights.excess is None:
         message = "every pair of items is unknown (NaN or weight 0): every item is unassigned"
@@ -252,7 +250,7 @@ def warn_about_input(A: Similarity, r: Any) -> None:
 
 def _are_distances(A: Array) -> bool:
     """Return whether the diagonal is zero and a sample satisfies the triangle inequality."""
-    D = np.asarray(A[:SAMPLE, :SAMPLE], dtype=np.float64)
+    D = np.asarray(A[:N_DISTANCE_ITEMS, :N_DISTANCE_ITEMS], dtype=np.float64)
     off = D[~np.eye(len(D), dtype=bool)]
     # Where no entry exceeds twice another, the triangle inequality says nothing.
     if len(D) < 5 or np.diagonal(A).any() or not 0 < 2 * off.min() < off.max():

@@ -3,7 +3,6 @@
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -24,7 +23,7 @@ from odsymnmf.similarity.base import SimilaritySummary
 from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_similarity, hash_of_start, seed_of
 from odsymnmf.solvers.losses import loss_class, make_solver
 from odsymnmf.solvers.objective import Scales
-from odsymnmf.solvers.rounds import Rounds
+from odsymnmf.solvers.rounds import Rounds, ThreadPool
 from odsymnmf.solvers.run import Callback, Run, Status, Sweep
 from odsymnmf.utils import (
     Array,
@@ -41,10 +40,10 @@ from odsymnmf.utils import (
 LossName = Literal["l2", "l1", "mixed", "robust"]
 SparseMembership = bool | Literal["auto"]
 # Sweeps from a partition end when one explains at most this many times ``tol`` more.
-GAIN = 10.0
-# Labels from eigenvectors are compared with the partition where stored entries times r are at most
-# this: the eigenvectors of larger graphs would take longer than the partition.
-SPECTRAL_WORK = 2e6
+GAIN_PER_TOL = 10.0
+# Labels from eigenvectors are compared with the partition if stored entries times r are at most
+# this: for larger graphs, eigenvectors take longer than the partition.
+MAX_SPECTRAL_WORK = 2e6
 # Largest entry of H, in roots of the largest similarity: larger entries could only belong to a hub
 # that grows without bound, and in the end takes all digits of its partners with it.
 MAX_ENTRY = 1e4
@@ -52,8 +51,6 @@ MAX_ENTRY = 1e4
 # together at no cost, and the fourth power of their entries is what all sums must have digits for.
 MAX_ENTRY_WEIGHTED = 32.0
 SQUARED = Scales(0.0, 1.0)
-# Memory is compared with what is available if a fit needs more bytes than this.
-SMALL_FIT = 2**26
 
 
 class InterruptedWarning(UserWarning):
@@ -109,20 +106,16 @@ class FitOptions:
     @property
     def min_gain(self) -> float:
         """The relative gain of a sweep at which sweeps end."""
-        return GAIN * self.tol if self.from_partition and self.loss_class.relative_tol else 0.0
+        relative = self.from_partition and self.loss_class.relative_tol
+        return GAIN_PER_TOL * self.tol if relative else 0.0
 
-    def make_checkpoint(
-        self, data: Callable[[], str], r: int | None, **more: Any
-    ) -> Checkpoint | None:
-        """Return the checkpoint, with everything that determines the run; None without a path.
-
-        ``data`` returns a hash of the similarities.
-        """
+    def make_checkpoint(self, A: Similarity, r: int | None, **more: Any) -> Checkpoint | None:
+        """Return the checkpoint, with everything that determines the run; None without a path."""
         if self.checkpoint is None:
             return None
         identity: dict[str, Any] = {
             "version": odsymnmf.__version__,
-            "data": data(),
+            "data": hash_of_similarity(A),
             "init": self.init if isinstance(self.init, str) else "given",
             "start": hash_of_start(self.init),
             "random_state": seed_of(self.random_state),
@@ -140,7 +133,7 @@ OPTION_NAMES = {option.name for option in fields(FitOptions) if option.init}
 
 @dataclass(frozen=True)
 class Factorization:
-    """What `factorize` found.
+    """The result of `factorize`.
 
     Attributes
     ----------
@@ -149,8 +142,8 @@ class Factorization:
     objective : float
         The value of the loss at H.
     history : ndarray of shape (1 + n_iter + len(restart_steps),)
-        The objective at the start, after every sweep and after every accepted restart of a
-        column; it never rises. With sparse memberships and l2, that is the objective plus the
+        The objective of the initialization, after every sweep and after every accepted restart of a
+        column; it never increases. With sparse memberships and l2, that is the objective plus the
         penalty of the memberships, by which the last value exceeds ``objective``.
     n_iter : int
         Number of complete sweeps.
@@ -271,7 +264,7 @@ def _partition(
     graph = Graph(nonnegative(raw))
     seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
     groups = graph.partition(r, seed)
-    if 0 < len(graph.links.data) * r <= SPECTRAL_WORK and r <= A.n:
+    if 0 < len(graph.links.data) * r <= MAX_SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
             H = rotate_to_axes(A, leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
@@ -323,35 +316,23 @@ def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
 
 def _run_dense(A: Similarity, r: int, options: FitOptions) -> Run:
     """Run a fit of a dense H."""
-    _require_memory(A, r, options.init)
+    check_memory(
+        peak_memory(A, r, options.init),
+        f"a fit of {A.n:,} items with r={r:,}",
+        "choose a smaller r, cluster fewer items, or give A in float32",
+    )
     limit = _limit_upper(A, options.upper, options.diagonal)
     solver = make_solver(
         options.loss, A, limit, diagonal=options.diagonal, l1_ratio=options.l1_ratio
     )
     restarts = solver.restarts if options.restarts is None else options.restarts
-    checkpoint = options.make_checkpoint(lambda: hash_of_similarity(A), r, restarts=restarts)
+    checkpoint = options.make_checkpoint(A, r, restarts=restarts)
     if checkpoint and checkpoint.saved:
         solver.H = checkpoint.saved[1]["H"]
     else:
         solver.H = initialize(solver, r, options.init, as_random(options.random_state))
-    make_rounds: Callable[..., Rounds] = Rounds
-    if not isinstance(A, Similarity):  # on a Dask cluster
-        from odsymnmf.distributed.fit import RemoteRounds
-
-        make_rounds = partial(RemoteRounds, A.group)
-    with _sweeps(options.n_jobs, solver, make_rounds) as sweep:
-        run = Run(
-            solver,
-            sweep,
-            max_iter=options.max_iter,
-            tol=options.tol,
-            restarts=restarts,
-            callback=options.callback,
-            checkpoint=checkpoint,
-            min_gain=options.min_gain,
-        )
-        run.complete()
-    return run
+    make_rounds = Rounds if isinstance(A, Similarity) else A.make_rounds  # on a Dask cluster
+    return _run(solver, options, checkpoint, make_rounds, restarts=restarts)
 
 
 def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
@@ -372,7 +353,7 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
             "leave it out, or use sparse_membership=False."
         )
     upper = bound(options.upper)
-    checkpoint = options.make_checkpoint(lambda: hash_of_similarity(A), r)
+    checkpoint = options.make_checkpoint(A, r)
     saved, stored, parts = checkpoint and checkpoint.saved, links(A.to_csr()), False
     if saved:
         H, order = saved[1]["H"], saved[1]["order"]
@@ -388,8 +369,24 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
     M = SparseH(H, A.dtype)
     if parts:
         M = _best_columns(merge_columns(stored, M, make, partial(_sweeps, options.n_jobs)), r)
-    solver = make(M)
-    with _sweeps(options.n_jobs, solver) as sweep:
+    run = _run(make(M), options, checkpoint, order=order)
+    if r is None:
+        run.H.drop_empty()
+    run.H = run.in_given_order(run.H)
+    # Without any cluster, one that is empty.
+    run.H.resize(A.n, max(1, run.H.shape[1]) if r is None else r)
+    return run
+
+
+def _run(
+    solver: Any,
+    options: FitOptions,
+    checkpoint: Checkpoint | None,
+    make_rounds: Callable[..., Rounds] = Rounds,
+    **more: Any,
+) -> Run:
+    """Sweep until convergence."""
+    with _sweeps(options.n_jobs, solver, make_rounds) as sweep:
         run = Run(
             solver,
             sweep,
@@ -398,14 +395,9 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
             callback=options.callback,
             checkpoint=checkpoint,
             min_gain=options.min_gain,
-            order=order,
+            **more,
         )
-        M = run.complete()
-    if r is None:
-        M.drop_empty()
-    run.H = run.in_given_order(M)
-    # Without any cluster, one that is empty.
-    run.H.resize(A.n, max(1, run.H.shape[1]) if r is None else r)
+        run.complete()
     return run
 
 
@@ -446,7 +438,7 @@ def fit_best(
     options, stop = problem.options, threading.Event()
     # Drawn before anything runs, so that n_jobs changes nothing.
     draws = as_random(options.random_state).uniform(size=n_init - 1)
-    # Starts first; the threads that these leave over share their sweeps.
+    # One thread for each initialization; the threads that are left over share their sweeps.
     jobs = threads(options.n_jobs)
     together = min(jobs or 1, n_init)
     options = replace(options, n_jobs=None if jobs is None else jobs // together)
@@ -454,7 +446,7 @@ def fit_best(
     lowest = np.inf
     progress = Progress(title, "iteration", verbose, n_init * options.max_iter) if verbose else None
 
-    def start(k: int) -> None:
+    def fit_one(k: int) -> None:
         def callback(sweep: Sweep) -> bool:
             nonlocal lowest
             lowest = min(lowest, sweep.objective)
@@ -472,46 +464,35 @@ def fit_best(
             own = replace(own, checkpoint=None if path is None else f"{path}.{k}")
         if progress is not None or n_init > 1:
             own = replace(own, callback=callback)
-        result = fit(problem.A, problem.r, own)
+        try:
+            result = fit(problem.A, problem.r, own)
+        except BaseException:
+            stop.set()  # the other fits end after their current sweep
+            raise
         if result.status == "interrupted":
             stop.set()
         results.append((result.objective, k, result))
 
-    with progress or nullcontext():
+    pool = ThreadPool(together)
+    with progress or nullcontext(), limit_blas_threads():
         try:
-            if together > 1:
-                _in_threads(start, n_init, together, stop)
-            else:
-                for k in range(n_init):
-                    start(k)
+            pool.run([partial(fit_one, k) for k in range(n_init)])
         except KeyboardInterrupt:
             stop.set()
-            if not results:  # before the first sweep of a start
-                raise
+        finally:
+            pool.close()
+    if not results:  # interrupted before the first sweep
+        raise KeyboardInterrupt
     best = min(results)[2]
     status = "interrupted" if stop.is_set() else best.status
     warn_of(status, best.n_iter, options, stacklevel=5)
     return best, status
 
 
-def _in_threads(
-    start: Callable[[int], None], n_init: int, n_threads: int, stop: threading.Event
-) -> None:
-    """Call start(0), ..., start(n_init - 1) in threads; set ``stop`` if one fails."""
-    with limit_blas_threads(), ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(start, k) for k in range(n_init)]
-        try:
-            for future in as_completed(futures):
-                future.result()
-        except BaseException:
-            stop.set()  # the other starts end after their current sweep
-            raise
-
-
 def warn_of(status: Status, n_iter: int, options: FitOptions, stacklevel: int) -> None:
     """Warn if a fit has not converged or was interrupted."""
     if status == "max_iter" and options.max_iter > 0:
-        # Imported here, because scikit-learn takes longer to import than most fits take.
+        # Imported here: the import takes longer than most fits.
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
@@ -532,27 +513,13 @@ def warn_of(status: Status, n_iter: int, options: FitOptions, stacklevel: int) -
 def peak_memory(A: Similarity, r: int, init: Any) -> int:
     """Return how many bytes a fit takes besides A, at its peak, roughly.
 
-    H, its last complete sweep and one array of that size in double precision (the objective, a
-    start, a copy on the way out); the r x r sums and what restarts set aside of them; for features
-    the product X^T H; blocks of rows; for a spectral start, the vectors it is made of.
+    H, its last complete sweep and one array of that size in double precision; r x r sums and their
+    copies in restarts; for features, the product X^T H; for a spectral initialization, its vectors.
     """
     entry = A.dtype.itemsize
     size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r
     size += 8 * (A.n_features or 0) * r
-    size += (8 + 4 + entry) * A.block_entries
     if isinstance(init, str) and init == "spectral":
         # 2 r + 1 Lanczos vectors in single precision, then the eigenvectors and two copies.
         size += 4 * A.n * (max(2 * r + 1, 20) + 3 * r)
     return size
-
-
-def _require_memory(A: Similarity, r: int, init: Any) -> None:
-    """Refuse a fit that cannot fit into the memory available, with the figure and a remedy."""
-    size = peak_memory(A, r, init)
-    if size > SMALL_FIT:
-        half = ", or give A in float32" if A.dtype == np.float64 else ""
-        check_memory(
-            size,
-            f"a fit of {A.n:,} items with r={r:,}",
-            f"choose a smaller r or cluster fewer items{half}",
-        )

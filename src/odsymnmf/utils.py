@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 # Bytes of a cache line.
 LINE = 64
-# Multiply-adds of one product between two moments at which Ctrl-C is noticed.
+# Multiply-adds of one product; Ctrl-C is noticed between products.
 MOMENT = 2**30
 
 
@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def plain_signature(function: F) -> F:
-    """Leave annotations out of the signature that help() shows: type aliases are long."""
+    """Remove annotations, which are long, from the signature that help() shows."""
     parameters = signature(function).parameters.values()
     plain = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
     function.__signature__ = plain  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 
 
 def asymmetry(dtype: Any) -> float:
-    """Return by how much A_ij and A_ji may differ: rounding, relative to the largest entry."""
+    """Return the difference of A_ij and A_ji that is rounding, relative to the largest entry."""
     return float(np.sqrt(np.finfo(dtype).eps))
 
 
@@ -94,10 +94,9 @@ def squared(X: Array) -> Array:
 
 
 def on_lines(count: int, size: int) -> Array:
-    """Return room for vectors of at least ``size`` numbers, as rows that begin on cache lines.
+    """Return an empty array of ``count`` rows of at least ``size`` numbers, aligned to cache lines.
 
-    Arrays of NumPy begin anywhere, so that every other load of a vectorised loop may need two
-    lines: a sweep of l2 takes up to a tenth longer.
+    Without alignment, a sweep of l2 takes up to a tenth longer.
     """
     width = -(-size * 8 // LINE) * LINE // 8
     room = np.empty(count * width + LINE // 8)
@@ -110,10 +109,9 @@ RandomState = RandomSource | int | None
 
 
 def as_random(random_state: RandomState) -> RandomSource:
-    """Return something with the methods that Generator and RandomState share.
+    """Return a Generator or a RandomState; an int seeds a RandomState, whose streams are frozen.
 
-    As scikit-learn's check_random_state, whose import would take longer than a fit, and
-    Generators too. An int seeds a RandomState, whose streams NumPy has frozen.
+    As scikit-learn's check_random_state, whose import takes longer than a fit.
     """
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         return random_state
@@ -151,9 +149,9 @@ def bound(upper: Any) -> float:
 
 
 def threads(n_jobs: Any) -> int | None:
-    """Return how many threads ``n_jobs`` stands for: -1 is all cores, -2 all but one; None stays.
+    """Return the number of threads for ``n_jobs``: -1 is all cores, -2 all but one; None is None.
 
-    Within a worker of joblib, all cores means those that the worker has.
+    Within a worker of joblib, all cores are those of the worker.
     """
     if n_jobs is None:
         return None
@@ -178,8 +176,7 @@ def limit_blas_threads() -> AbstractContextManager[object]:
     """Limit BLAS to one thread: results do not depend on their number, and n_jobs uses the cores.
 
     On a busy machine, the threads of a small product wait for each other: a sweep over 2,000 dense
-    items was seen to take 50 times as long. The limit belongs to the process, so only the main
-    thread sets it.
+    items took 50 times as long. The limit belongs to the process; only the main thread sets it.
     """
     if threading.current_thread() is not threading.main_thread():
         return nullcontext()
@@ -210,16 +207,13 @@ def check_memory(size: int, what: str, remedy: str) -> None:
     available = available_memory()
     if available is not None and size > available:
         raise MemoryError(
-            f"{what} needs {_format_bytes(size)} of memory, but only {_format_bytes(available)} is "
-            f"available; {remedy}"
+            f"{what} needs {_bytes(size)} of memory, but only {_bytes(available)} is available; "
+            f"{remedy}"
         )
 
 
-def _format_bytes(size: int) -> str:
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20)):
-        if size >= factor:
-            return f"{size / factor:,.1f} {unit}"
-    return f"{size:,} bytes"
+def _bytes(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"
 
 
 def _text(path: Path) -> str:

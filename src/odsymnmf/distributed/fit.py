@@ -7,14 +7,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.row_blocks import RowBlocks, facts_of, from_array
-from odsymnmf.distributed.worker import Layout, Statistics, pack, unpack
+from odsymnmf.distributed.worker import Layout, Statistics
 from odsymnmf.similarity import Dense, Similarity, Sparse, base
 from odsymnmf.similarity.validation import check_range
 from odsymnmf.similarity.weights import EQUAL, PairWeights
-from odsymnmf.solvers.objective import listed_errors
 from odsymnmf.solvers.rounds import Rounds, SweepResult, row_tiles, tiles
 from odsymnmf.utils import Array, whole_number
 
@@ -46,9 +46,9 @@ class RemoteSimilarity:
     affinity : {"precomputed", "cosine"}
     """
 
-    block_entries = 0
     degrees = Similarity.degrees
     inverse_sqrt_degrees = Similarity.inverse_sqrt_degrees
+    without_rounding = Similarity.without_rounding
     recompute_if_cancelled = Similarity.recompute_if_cancelled
 
     def __init__(self, client: Any, X: Any, r: int, loss: str, affinity: str = "precomputed"):
@@ -87,6 +87,10 @@ class RemoteSimilarity:
 
     def __exit__(self, *error: object) -> None:
         self.group.close()
+
+    def make_rounds(self, solver: Any, n_threads: int) -> "RemoteRounds":
+        """Return sweeps by the workers."""
+        return RemoteRounds(self.group, solver)
 
     @cached_property
     def _statistics(self) -> Statistics:
@@ -133,9 +137,8 @@ class RemoteSimilarity:
             return base.SimilaritySummary(degrees, low < 0, density, False)
         if low < 0:
             return base.SimilaritySummary(np.full(self.n, np.nan), True, 1.0, False)
-        d: Array = self.degrees()  # type: ignore[misc]
-        d[d <= np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding] = 0.0
-        return base.SimilaritySummary(d, False, 1.0, False)
+        degrees = self.without_rounding(self.degrees())  # type: ignore[misc]
+        return base.SimilaritySummary(degrees, False, 1.0, False)
 
     def scale(self, s: Array) -> "RemoteSimilarity":
         """Replace A_ij by s_i A_ij s_j, and return self."""
@@ -158,23 +161,25 @@ class RemoteSimilarity:
         arrays = {"Z": np.empty((self.n_features, H.shape[1]))} if self.n_features else {}
         return SimpleNamespace(state=lambda: arrays)
 
-    def _of_items(self, H: Array, function: Callable[..., Any], *args: Any) -> Array:
+    def _of_items(self, H: Array, function: Callable[..., Array]) -> Array:
         """Return what a function of A, items and H returns for all items."""
-        rows = pack(H.astype(self.dtype, copy=False))
+        rows = sparse.csr_array(H.astype(self.dtype, copy=False))
 
         def task() -> list[Any]:
             self.group.is_current = False
-            self.group.run("set_H", H.shape, rows)
-            return self.group.run("of_items", function, *args)
+            self.group.run("set_H", rows)
+            return self.group.run("of_items", function)
 
-        return np.concatenate(self.group.repeat(task), axis=-1)
+        return np.concatenate(self.group.repeat(task))
 
-    def _listed(self, H: Array, function: Callable[..., Any], *args: Any) -> float:
-        """Return a sum over the unknown pairs, which the workers list."""
-        return float(np.sum(self._of_items(H, function, *args))) if self.n_unknown else 0.0
+    def _unknown(self, H: Array, column: int) -> float:
+        """Return one of the `listed_sums` over the unknown pairs, which the workers list."""
+        if not self.n_unknown:
+            return 0.0
+        return float(np.sum(self._of_items(H, Similarity.exception_sums)[:, column]))
 
-    def stored_squares(self, items: Array, H: Array) -> Array:
-        return self._of_items(H, Sparse.stored_squares)
+    def stored_sums(self, items: Array, H: Array) -> Array:
+        return self._of_items(H, Similarity.stored_sums)
 
     def pairwise_errors(self, items: Array, H: Array) -> Array:
         return self._of_items(H, Similarity.pairwise_errors)
@@ -185,27 +190,23 @@ class RemoteSimilarity:
             inner = base.inner_product(H, self.matmul(H.astype(np.float64, copy=False)))
             return max(0.0, self.sum_of_squares - 2.0 * inner + base.pair_squares(H))
         kind: Any = Sparse if self.is_sparse else Dense
-        return max(0.0, kind.squared_error(self, H) + self._listed(H, listed_errors, 2))
+        return max(0.0, kind.squared_error(self, H) + self._unknown(H, 1))
 
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} w_ij |A_ij - h_i . h_j|."""
-        value = base.pair_products(H) + float(np.sum(self._of_items(H, Similarity.stored_errors)))
-        return max(0.0, value + self._listed(H, listed_errors, 1))
+        value = Similarity.absolute_error(self, H)  # type: ignore[arg-type]
+        return max(0.0, value + self._unknown(H, 0))
 
     def explained(self, H: Array) -> tuple[float, float]:
         """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2, p_ij = h_i . h_j."""
-        squares = base.pair_squares(H) + self._listed(H, _unknown_squares)
+        squares = base.pair_squares(H) + self._unknown(H, 3)
         return base.inner_product(H, self.matmul(H)), squares
-
-
-def _unknown_squares(A: Similarity, items: Array, H: Array) -> Array:
-    return base.listed_squares(A.weights.excess, items, H)
 
 
 class RemoteRounds(Rounds):
     """Sweeps by a group of workers; H and the sums over it are also with the client."""
 
-    def __init__(self, group: WorkerGroup, solver: Any, n_threads: int):
+    def __init__(self, group: WorkerGroup, solver: Any):
         super().__init__(solver)
         self.group = group
         group.setup("set_loss", solver.name, solver.upper, self.tolerance)
@@ -217,14 +218,14 @@ class RemoteRounds(Rounds):
         def sweep() -> list[Any]:
             sums = None
             if not group.is_current:
-                group.run("set_H", solver.H.shape, pack(solver.H))
+                group.run("set_H", sparse.csr_array(solver.H))
                 sums = solver.state()
             group.is_current = False
             return group.run("sweep", sums)
 
         results = group.repeat(sweep)
         for own, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
-            unpack(rows, solver.H[own])
+            solver.H[own] = rows.toarray()
         result: SweepResult
         result, sums, _ = results[0]
         solver.load(sums)

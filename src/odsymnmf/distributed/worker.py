@@ -14,7 +14,7 @@ from scipy import sparse
 from odsymnmf.distributed.row_blocks import cut_rows, stack
 from odsymnmf.similarity import Dense, Sparse, products, validation
 from odsymnmf.similarity.base import row_squares, scale_rows
-from odsymnmf.similarity.weights import EQUAL, PairWeights
+from odsymnmf.similarity.weights import EQUAL, PairWeights, largest_difference
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rounds import Rounds, RowUpdates
 from odsymnmf.utils import Array, blocks
@@ -23,8 +23,6 @@ from odsymnmf.utils import Array, blocks
 CHECK_EVERY = 5.0
 # Rows of a dense product, as in Dense.matmul.
 N_ROWS = 512
-
-Packed = tuple[Array, Array]
 
 
 class WorkerLostError(Exception):
@@ -162,7 +160,7 @@ class FitWorker:
         ranges = self.layout.ranges
         parcels, gaps = [rows[:, columns] for columns in ranges], []
         for columns, own, other in zip(ranges, parcels, self.exchange(parcels), strict=True):
-            gap, i, j = validation.largest_difference(own, other.T)
+            gap, i, j = largest_difference(own, other.T)
             pair = self.own.start + i, columns.start + j
             gaps.append((gap, pair, (own[i, j], other[j, i])))
         return max(self.all_gather(max(gaps)))
@@ -218,10 +216,9 @@ class FitWorker:
 
     # --- H ---------------------------------------------------------------------------------------
 
-    def set_H(self, shape: tuple[int, int], rows: Packed) -> None:
+    def set_H(self, H: sparse.csr_array) -> None:
         """Set all rows of H."""
-        self.H = np.empty(shape, self.layout.dtype)
-        unpack(rows, self.H)
+        self.H = H.toarray()
         if self.solver is not None:
             self.solver.H = self.H
 
@@ -236,15 +233,15 @@ class FitWorker:
 
     def _share(self, own: list[Any]) -> list[list[Any]]:
         """Send the results of the own pieces to all workers; return those of all, by rank."""
-        parcels = self.all_gather([pack_result(result) for result in own])
+        parcels = self.all_gather([compress(result) for result in own])
         return [
-            own if rank == self.rank else [unpack_result(p, self.layout.dtype) for p in parcel]
+            own if rank == self.rank else [decompress(result) for result in parcel]
             for rank, parcel in enumerate(parcels)
         ]
 
-    def of_items(self, function: Callable[..., Any], *args: Any) -> Any:
+    def of_items(self, function: Callable[..., Array]) -> Array:
         """Return what a function of A, items and H returns for the own items."""
-        return function(self.A, self.items, self.H, *args)
+        return function(self.A, self.items, self.H)
 
     def sweep(self, sums: dict[str, Array] | None) -> tuple[Any, ...]:
         """Make one sweep; return its result, the sums over H and the own rows of H.
@@ -254,44 +251,22 @@ class FitWorker:
         if sums is not None:
             self.solver.load(sums)
         result = self.rounds()
-        return result, self.solver.state() if self.rank == 0 else None, pack(self.H[self.own])
+        sums = self.solver.state() if self.rank == 0 else None
+        return result, sums, sparse.csr_array(self.H[self.own])
 
 
-def pack_result(result: Any) -> Any:
-    """Return the updates of a piece of a round with the packed rows that moved."""
+def compress(result: Any) -> Any:
+    """Return the updates of a piece of a round with only the rows that moved, as CSR."""
     if not isinstance(result, RowUpdates):
         return result
-    rows = result.rows if result.moved.all() else result.rows[result.moved]
-    return result._replace(rows=(pack(rows), rows.shape))
+    return result._replace(rows=sparse.csr_array(result.rows[result.moved]))
 
 
-def unpack_result(result: Any, dtype: Any) -> Any:
-    """Return what was given to `pack_result`, with the rows that moved."""
+def decompress(result: Any) -> Any:
+    """Return what was given to `compress`, with the rows that moved."""
     if not isinstance(result, RowUpdates):
         return result
-    packed, shape = result.rows
-    rows = np.empty(shape, dtype)
-    unpack(packed, rows)
-    return result._replace(rows=rows)
-
-
-def pack(rows: Array) -> Packed:
-    """Return a bit mask and the nonzero values."""
-    numbers = _bits(np.ascontiguousarray(rows))
-    nonzero = numbers != 0
-    return np.packbits(nonzero), numbers[nonzero]
-
-
-def unpack(packed: Packed, rows: Array) -> None:
-    """Fill contiguous rows."""
-    mask, values = packed
-    numbers = _bits(rows)
-    numbers[:] = 0
-    numbers[np.unpackbits(mask, count=len(numbers)).view(np.bool_)] = values
-
-
-def _bits(rows: Array) -> Array:
-    return rows.view(f"u{rows.dtype.itemsize}").reshape(-1)
+    return result._replace(rows=result.rows.toarray())
 
 
 def _all_rows(rows: Any, own: slice, n: int) -> Any:
@@ -334,7 +309,7 @@ class DocumentRows:
         self.n, self.m, self.dtype = worker.layout.n, worker.layout.m, own_rows.dtype
         self.is_sparse, self.X = sparse.issparse(own_rows), _all_rows(own_rows, worker.own, self.n)
         # A task of a round is about some features.
-        width = products.WORDS if self.is_sparse else products.FEATURES
+        width = products.N_SPARSE if self.is_sparse else products.N_DENSE
         n_tasks = -(-self.m // width)
         self.owners = [task * worker.size // n_tasks for task in range(n_tasks)]
         ends = np.minimum(np.searchsorted(self.owners, np.arange(worker.size + 1)) * width, self.m)

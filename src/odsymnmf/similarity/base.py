@@ -82,16 +82,6 @@ class Similarity(ABC):
     def pair_bound(self) -> float:
         return float(self.max_value)
 
-    @property
-    def n_stored(self) -> int:
-        """Number of pairs i < j that are stored."""
-        return int(self.n * (self.n - 1) // 2)
-
-    @property
-    def block_entries(self) -> int:
-        """Number of entries in a block of rows that are computed when needed."""
-        return int(max(self.n, min(BLOCK_ENTRIES, self.n**2)))
-
     # Products
 
     def matmul(self, V: Array, weighted: bool = False) -> Array:
@@ -110,10 +100,12 @@ class Similarity(ABC):
 
     def inverse_sqrt_degrees(self) -> Array:
         """Return d_i^(-1/2), 0 where d_i = 0."""
-        d = self.degrees()
-        # |x_i|^2 - |x_i|^2 is rounding; its inverse root would be large.
-        d[np.abs(d) <= np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding] = 0.0
-        return inverse_sqrt(d)
+        return inverse_sqrt(self.without_rounding(self.degrees()))
+
+    def without_rounding(self, degrees: Array) -> Array:
+        """Return degrees, zero where they may be |x_i|^2 - |x_i|^2: their roots would be large."""
+        limit = np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding
+        return np.where(np.abs(degrees) <= limit, 0.0, degrees)
 
     @abstractmethod
     def products(self, H: Array) -> Any:
@@ -125,9 +117,9 @@ class Similarity(ABC):
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
 
-    @abstractmethod
     def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
         """Return some columns of the rows of the items; ``own`` are the items among them."""
+        raise NotImplementedError  # where pairs are stored, these are visited
 
     @abstractmethod
     def dense_rows(self, items: Array) -> Array:
@@ -210,17 +202,20 @@ class Similarity(ABC):
 
     def absolute_error(self, H: Array) -> float:
         """Return sum_{i != j} |A_ij - p_ij|: p_ij, and |A_ij - p_ij| - p_ij over stored pairs."""
-        return pair_products(H) + float(np.sum(self.stored_errors(np.arange(self.n), H)))
-
-    def stored_errors(self, items: Array, H: Array) -> Array:
-        """Return for each item the sum of |A_ij - p_ij| - p_ij over its stored pairs."""
-        sums = self.stored_sums(items, H)
-        return sums[:, 0] - sums[:, 2]
+        sums = self.stored_sums(np.arange(self.n), H)
+        return pair_products(H) + float(np.sum(sums[:, 0] - sums[:, 2]))
 
     def stored_sums(self, items: Array, H: Array) -> Array:
         """Return the `listed_sums` over the stored pairs of the items."""
         pieces = self.row_blocks(items)
         return np.vstack([np.empty((0, 4)), *(listed_sums(b, rows, None, H) for b, rows in pieces)])
+
+    def exception_sums(self, items: Array, H: Array) -> Array:
+        """Return the `listed_sums` over the exceptions of the items, times v_ij."""
+        from odsymnmf.kernels.rows import CsrRows
+
+        E = self.weights.exceptions
+        return listed_sums(items, CsrRows(items, E.indptr, E.indices, E.a), E.v, H)
 
     def pairwise_errors(self, items: Array, H: Array) -> Array:
         """Return sum_{j != i} (A_ij - p_ij)^2 of each item, pair by pair."""
@@ -242,7 +237,7 @@ class Similarity(ABC):
         inner = inner_product(H, self.matmul(H, weighted=True))
         squares = pair_squares(H)
         if self.weights.excess is not None:
-            listed = listed_squares(self.weights.excess, np.arange(self.n), H)
+            listed = self.exception_sums(np.arange(self.n), H)[:, 3]
             squares = self.weights.default * squares + float(np.sum(listed))
         return inner, squares
 
@@ -306,14 +301,6 @@ def pair_products(H: Array) -> float:
         total += float(H[b.start] @ passed) + float(np.einsum("ij,ij->", H[b][1:], before[:-1]))
         passed = before[-1]
     return 2.0 * total
-
-
-def listed_squares(excess: Any, items: Array, H: Array) -> Array:
-    """Return for each item the sum of v_ij (h_i . h_j)^2 over its exceptions."""
-    from odsymnmf.kernels.rows import CsrRows
-
-    rows = CsrRows(items, excess.indptr, excess.indices, excess.data)
-    return listed_sums(items, rows, excess.data, H)[:, 3]
 
 
 def listed_sums(items: Array, rows: Any, v: Array | None, H: Array) -> Array:

@@ -137,9 +137,7 @@ class Gram(Similarity):
         values = self.X.data if sparse.issparse(self.X) else self.X
         if values.min(initial=0.0) >= 0:
             degrees = self.matmul(np.ones(self.n, dtype=self.dtype)).astype(np.float64)
-            # |x_i|^2 - |x_i|^2 is rounding.
-            degrees[degrees <= np.sqrt(np.finfo(self.dtype).eps) * self.diagonal] = 0.0
-            return SimilaritySummary(degrees, False, 1.0, False)
+            return SimilaritySummary(self.without_rounding(degrees), False, 1.0, False)
         count = min(self.n, N_SIGN_SAMPLES)
         items = np.unique(np.linspace(0, self.n - 1, count).astype(np.intp))
         degrees, n_terms = np.zeros(self.n), np.full(self.n, len(items))

@@ -21,7 +21,7 @@ Task = Callable[[], Any]
 # Rows of a dense block: enough for BLAS, few enough that corrections inside it stay cheap.
 BLOCK = 128
 # Features, of a sparse and of a dense X, whose sums are one task.
-WORDS, FEATURES = 2**11, 64
+N_SPARSE, N_DENSE = 2**11, 64
 # Multiply-adds of a call of a kernel: Ctrl-C is noticed between calls.
 WORK = 2**26
 
@@ -126,7 +126,7 @@ class GramProducts(CsrProducts):
             self._features[key] = features + self.first_feature, columns[features]
         features, columns = self._features[key]
         # Ranges of all features, whether the items have them or not: a range has one owner.
-        cuts = np.searchsorted(features, [*range(0, self.X.shape[1], WORDS), self.X.shape[1]])
+        cuts = np.searchsorted(features, [*range(0, self.X.shape[1], N_SPARSE), self.X.shape[1]])
         return [
             partial(self._change, features[a:b], columns.indptr[a : b + 1], columns, steps)
             for a, b in pairwise(cuts.tolist())
@@ -172,7 +172,7 @@ class DenseGramProducts(GramProducts):
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         X, norms = self.columns[round.items], self.norms[round.items]
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
-        features = blocks(len(self.Z), FEATURES)
+        features = blocks(len(self.Z), N_DENSE)
         return [
             partial(self._own, norms, steps),
             *(partial(self._feature_change, f, X, steps) for f in features),
@@ -203,9 +203,9 @@ class DenseGramProducts(GramProducts):
 
 
 def feature_sums(X: Any, H: Array) -> Array:
-    """Return X^T H, item after item; of a dense X, FEATURES columns at a time."""
+    """Return X^T H, item after item; of a dense X, N_DENSE columns at a time."""
     H = H.astype(np.float64, copy=False)
-    parts = [X] if sparse.issparse(X) else [X[:, f] for f in blocks(max(1, X.shape[1]), FEATURES)]
+    parts = [X] if sparse.issparse(X) else [X[:, f] for f in blocks(max(1, X.shape[1]), N_DENSE)]
     sums = [sum(Y[b].T @ H[b] for b in blocks(len(H), 2**15)) for Y in parts]
     return np.ascontiguousarray(sums[0]) if len(sums) == 1 else np.concatenate(sums)
 
@@ -224,22 +224,20 @@ def square(A: Array, some: slice | Array) -> Array:
     return S
 
 
-def block_product(
-    A: Array, V: Array, some: slice | Array, S: Array, rows: slice = slice(None)
-) -> Array:
-    """Return (A @ V)[some][rows], the diagonal of A left out, given S, the own square of ``some``.
+def block_product(A: Array, V: Array, some: slice | Array, S: Array) -> Array:
+    """Return (A @ V)[some], the diagonal of A left out, given S, the own square of ``some``.
 
     The columns left and right of a block's own go to BLAS as they are; only the small square
     between them is a copy, with its diagonal cleared. Scattered rows are copied.
     """
     if not isinstance(some, slice):
-        copy = A[some[rows]]
-        copy[np.arange(len(copy)), some[rows]] = 0
+        copy = A[some]
+        copy[np.arange(len(copy)), some] = 0
         return copy @ V
-    left, right, block = slice(0, some.start), slice(some.stop, None), A[some][rows]
-    G: Array = S[rows] @ V[some]
-    G += block[:, left] @ V[left]
-    G += block[:, right] @ V[right]
+    rows = A[some]
+    G: Array = S @ V[some]
+    G += rows[:, : some.start] @ V[: some.start]
+    G += rows[:, some.stop :] @ V[some.stop :]
     return G
 
 

@@ -28,8 +28,6 @@ from odsymnmf.utils import Array
 class Sparse(Similarity):
     """A in CSR form: sorted, without duplicates, zeros and diagonal, which is kept apart."""
 
-    block_entries = 0
-
     def __init__(self, A: sparse.csr_array, diagonal: Array, weights: PairWeights = EQUAL):
         self.A, self.diagonal, self.weights = A, diagonal, weights
         self.n, self.dtype, self.stored = int(A.shape[0]), A.dtype, A
@@ -47,10 +45,6 @@ class Sparse(Similarity):
     def sum_of_squares(self) -> float:
         return float(np.sum(row_squares(self.A)))
 
-    @property
-    def n_stored(self) -> int:
-        return int(self.A.nnz // 2)
-
     def to_csr(self) -> sparse.csr_array:
         return self.A
 
@@ -64,9 +58,6 @@ class Sparse(Similarity):
         from odsymnmf.kernels.rows import CsrRows
 
         return CsrRows(items, self.A.indptr, self.A.indices, self.A.data)
-
-    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
-        return self.rows(items)
 
     def row_work(self, items: Array) -> int:
         return len(items) + int((self.A.indptr[items + 1] - self.A.indptr[items]).sum())
@@ -121,11 +112,7 @@ class Sparse(Similarity):
     def squared_error(self, H: Array) -> float:
         # p^2 over all pairs, and (A - p)^2 - p^2 over the stored ones
         everywhere = pair_squares(H)
-        stored, squares = map(np.sum, self.stored_squares(np.arange(self.n), H))
+        sums = self.stored_sums(np.arange(self.n), H)
+        stored, squares = np.sum(sums[:, 1]), np.sum(sums[:, 3])
         value, terms = float(everywhere + stored - squares), float(everywhere + stored)
         return self.recompute_if_cancelled(H, value, terms)
-
-    def stored_squares(self, items: Array, H: Array) -> tuple[Array, Array]:
-        """Return for each item the sums of (A_ij - p_ij)^2 and of p_ij^2 over its stored pairs."""
-        sums = self.stored_sums(items, H)
-        return sums[:, 1], sums[:, 3]

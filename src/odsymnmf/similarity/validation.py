@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odsymnmf import kernels
 from odsymnmf.inputs import to_similarity_matrix, weights_for
 from odsymnmf.similarity.base import Similarity, clear_diagonal
 from odsymnmf.similarity.dense import Dense
@@ -16,6 +15,7 @@ from odsymnmf.similarity.weights import (
     combine_layers,
     entry_rows,
     keep_entries,
+    largest_difference,
     with_data,
 )
 from odsymnmf.utils import Array, as_csr, asymmetry, blocks
@@ -146,9 +146,7 @@ def _symmetric(S: Any) -> Similarity:
     A = S.A
     if S.stored is not None:
         refuse_infinite(A)
-        worst, i, j = kernels.checks.worst_asymmetry(
-            A.indptr, A.indices, A.data, A.indptr.copy(), 0, S.n
-        )
+        worst, i, j = largest_difference(A, A.T)
     else:
         worst, i, j = _largest_asymmetry(A)
     if worst > 0:
@@ -228,20 +226,6 @@ def refuse_infinite(A: Any, row: int = 0, column: int = 0) -> None:
         "on the diagonal are they ignored). Replace it by a number, or by NaN if the similarity is "
         "not known."
     )
-
-
-def largest_difference(A: Any, B: Any) -> tuple[float, int, int]:
-    """Return the largest |A_ij - B_ij| with i and j."""
-    if sparse.issparse(A):
-        difference = abs(sparse.csr_array(A - B)).tocoo()
-        if not difference.nnz:
-            return 0.0, 0, 0
-        k = int(np.argmax(difference.data))
-        return float(difference.data[k]), int(difference.row[k]), int(difference.col[k])
-    with np.errstate(invalid="ignore"):  # inf - inf
-        difference = np.abs(A - B)
-    i, j = divmod(int(np.argmax(difference)), difference.shape[1])
-    return float(difference[i, j]), i, j
 
 
 def _canonical_csr(X: Any, name: str) -> Any:

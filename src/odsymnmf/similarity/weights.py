@@ -131,17 +131,28 @@ def check_weights(weights: Any, n: int) -> Any:
         raise ValueError(
             f"weights[{i}, {j}] is {value}; weights must be finite and >= 0 (0: unknown)."
         )
-    T = W.T.tocsr()
-    if not (np.array_equal(T.indices, W.indices) and np.array_equal(T.data, W.data)):
-        # Plus one, so that a stored zero differs from none.
-        difference = abs(with_data(W, W.data + 1.0) - with_data(T, T.data + 1.0)).tocoo()
-        worst = int(np.argmax(difference.data))
-        i, j = int(difference.row[worst]), int(difference.col[worst])
+    shifted = with_data(W, W.data + 1.0)  # a stored zero differs from none
+    difference, i, j = largest_difference(shifted, shifted.T)
+    if difference > 0:
         raise ValueError(
             f"weights must be symmetric, but weights[{i}, {j}] = {W[i, j]} and weights[{j}, {i}] = "
             f"{W[j, i]}. A weight of 0 that is stored counts, too: both or neither must be stored."
         )
     return W
+
+
+def largest_difference(A: Any, B: Any) -> tuple[float, int, int]:
+    """Return the largest |A_ij - B_ij| with i and j."""
+    if sparse.issparse(A):
+        difference = abs(sparse.csr_array(A - B)).tocoo()
+        if not difference.nnz:
+            return 0.0, 0, 0
+        k = int(np.argmax(difference.data))
+        return float(difference.data[k]), int(difference.row[k]), int(difference.col[k])
+    with np.errstate(invalid="ignore"):  # inf - inf
+        difference = np.abs(A - B)
+    i, j = divmod(int(np.argmax(difference)), difference.shape[1])
+    return float(difference[i, j]), i, j
 
 
 def check_zero_weight(zero_weight: Any) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from odsymnmf import kernels
 from odsymnmf.kernels.rows import CANCELLED
 from odsymnmf.similarity import Similarity
-from odsymnmf.similarity.base import MAX_PAIRWISE, listed_sums
+from odsymnmf.similarity.base import MAX_PAIRWISE
 from odsymnmf.similarity.weights import PairWeights
 from odsymnmf.utils import Array, blocks
 
@@ -45,7 +45,7 @@ def error(A: Similarity, H: Array, power: int) -> float:
     if w0 > 0:
         value = w0 * (A.squared_error(H) if power == 2 else A.absolute_error(H))
     if A.weights.excess is not None:
-        value += float(np.sum(listed_errors(A, np.arange(len(H)), H, power)))
+        value += float(np.sum(A.exception_sums(np.arange(len(H)), H)[:, power - 1]))
     return max(value, 0.0)
 
 
@@ -60,13 +60,6 @@ def zero_objective(A: Similarity, power: int) -> float:
     rows = (np.arange(b.start, b.stop) for b in blocks(A.n, 128))
     terms = (weights.dense_rows(b, A.n) * np.abs(A.dense_rows(b)) ** power for b in rows)
     return float(sum(map(np.sum, terms)))
-
-
-def listed_errors(A: Similarity, items: Array, H: Array, power: int) -> Array:
-    """Return for each item the sum of v_ij |A_ij - h_i . h_j|^power over its exceptions."""
-    E = A.weights.exceptions
-    rows = kernels.rows.CsrRows(items, E.indptr, E.indices, E.a)
-    return listed_sums(items, rows, E.v, H)[:, power - 1]
 
 
 def column_gain(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> ColumnGain:
