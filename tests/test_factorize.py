@@ -37,7 +37,7 @@ def A():
 
 
 def test_result_is_frozen_and_has_plain_types(A):
-    f = quiet(A, 2, max_iter=2)
+    f = quiet(A, np.int32(2), max_iter=np.int64(2), tol=np.float32(0), upper=np.float64(1))
     for name in ("H", "objective", "history", "n_iter", "converged"):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(f, name, None)
@@ -165,21 +165,8 @@ def test_mixed_and_robust_lie_between_l1_and_l2():
         pure = quiet(A, 4, loss=loss)
         f = quiet(A, 4, loss="robust", init=pure.H)
         assert (np.diff(f.history) <= 1e-12).all()
-        larger = [
-            max(od.objective(A, H, p) / od.objective(A, zero, p) for p in ("l1", "l2"))
-            for H in (f.H, pure.H)
-        ]
-        assert f.objective == pytest.approx(larger[0])
-        assert larger[0] < larger[1]
-
-
-@pytest.mark.parametrize("ratio", [0.0, 1.0])
-def test_mixed_at_its_ends_is_bit_identical_to_l2_and_l1(ratio):
-    A = as_input("sparse gram", documents(5))
-    expected = quiet(A, 4, loss="l1" if ratio else "l2")
-    f = quiet(A, 4, loss="mixed", l1_ratio=ratio)
-    np.testing.assert_array_equal(f.H, expected.H)
-    np.testing.assert_array_equal(f.history, expected.history)
+        assert f.objective == pytest.approx(od.objective(A, f.H, "robust"))
+        assert f.objective < od.objective(A, pure.H, "robust")
 
 
 # --- options ---------------------------------------------------------------------------------
@@ -217,19 +204,6 @@ def test_invalid_options_are_named_with_their_value(A, wrong, message):
         od.factorize(A, **{"r": 2, **wrong})
 
 
-def test_numpy_scalars_are_valid_options(A):
-    options = {"tol": np.float32(0), "upper": np.float64(1), "max_iter": np.int64(3)}
-    assert quiet(A, np.int32(2), random_state=0, **options).n_iter == 3
-
-
-def test_upper_auto_is_no_bound(A):
-    default, auto, none = (
-        quiet(A, 2, random_state=0, **o).H for o in ({}, {"upper": "auto"}, {"upper": None})
-    )
-    np.testing.assert_array_equal(default, none)
-    np.testing.assert_array_equal(auto, none)
-
-
 @pairwise(
     {"form": [np.asarray, sparse.csr_array], "loss, diagonal": LOSSES, "upper": [0.1, 0.7, 2.0]}
 )
@@ -244,13 +218,10 @@ def test_upper_bounds_every_sweep(form, loss, diagonal, upper):
 
 
 def test_objective_names_what_is_wrong(A):
-    for H, message in [
-        (np.ones((3, 2)), r"H has shape \(3, 2\); it must be \(n, r\) = \(25, 2\)"),
-        (np.full((25, 1), np.nan), r"H\[0, 0\] is nan"),
-        (-np.ones((25, 1)), r"H\[0, 0\] is -1\.0; entries must be finite and >= 0"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            od.objective(A, H)
+    with pytest.raises(ValueError, match=r"H has shape \(3, 2\); it must be .* = \(25, 2\)"):
+        od.objective(A, np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"H\[0, 0\] is -1\.0; entries must be finite and >= 0"):
+        od.objective(A, -np.ones((25, 1)))
     with pytest.raises(ValueError, match="loss='l7' is not known"):
         od.objective(A, np.ones((25, 1)), "l7")
 
@@ -283,14 +254,8 @@ def test_callback_stops_the_fit_by_returning_true(A, value):
         warnings.simplefilter("error")
         f = od.factorize(A, 3, tol=0, callback=lambda s: value if s.n_iter == 3 else None)
     assert (f.n_iter, f.status, len(f.history)) == (3, "stopped", 4)
-
-
-def test_errors_of_the_callback_are_raised(A):
-    def callback(sweep):
-        raise RuntimeError("mine")
-
-    with pytest.raises(RuntimeError, match="mine"):
-        od.factorize(A, 3, callback=callback)
+    with pytest.raises(TypeError, match="unsupported operand"):  # errors are raised
+        od.factorize(A, 3, callback=lambda s: s + 1)
 
 
 # --- Ctrl-C ----------------------------------------------------------------------------------
@@ -315,25 +280,17 @@ def interrupt(monkeypatch, loss, diagonal, call, restarts=False):
 
 @EACH_FORM
 @EACH_LOSS
-def test_interrupted_sweep_is_undone(monkeypatch, A, form, loss, diagonal):
+@pytest.mark.parametrize("n_iter", [0, 2])
+def test_interrupted_sweep_is_undone(monkeypatch, A, form, loss, diagonal, n_iter):
     H = np.random.default_rng(0).random((25, 3))
     options = {"loss": loss, "diagonal": diagonal, "tol": 0, "restarts": 0, "init": H}
-    expected = quiet(form(A), 3, max_iter=2, **options)
-    interrupt(monkeypatch, loss, diagonal, call=3)
-    with pytest.warns(InterruptedWarning, match="interrupted: this is the result after 2"):
+    expected = quiet(form(A), 3, max_iter=n_iter, **options)
+    interrupt(monkeypatch, loss, diagonal, call=n_iter + 1)
+    with pytest.warns(InterruptedWarning, match=f"this is the result after {n_iter}"):
         f = od.factorize(form(A), 3, **options)
     np.testing.assert_array_equal(f.H, expected.H)
     np.testing.assert_array_equal(f.history, expected.history)
-    assert (f.n_iter, f.status) == (2, "interrupted")
-
-
-def test_interrupt_in_the_first_sweep_returns_init(monkeypatch, A):
-    H = np.random.default_rng(0).random((25, 3))
-    interrupt(monkeypatch, "l2", "ignore", call=1)
-    with pytest.warns(InterruptedWarning):
-        f = od.factorize(A, 3, init=H)
-    np.testing.assert_array_equal(f.H, H)
-    assert (f.n_iter, f.status) == (0, "interrupted")
+    assert (f.n_iter, f.status) == (n_iter, "interrupted")
 
 
 @pytest.mark.parametrize("call", [1, 4, 11])

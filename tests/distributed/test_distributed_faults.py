@@ -71,17 +71,6 @@ def test_error_on_one_worker(client, monkeypatch):
     assert_same(factorize(in_blocks(A)), factorize(A, n_jobs=2))
 
 
-def test_slow_worker(client, monkeypatch):
-    sweep, A = worker.FitWorker.sweep, problem("sparse")
-    monkeypatch.setattr(worker, "CHECK_EVERY", 0.01)
-    monkeypatch.setattr(
-        worker.FitWorker,
-        "sweep",
-        lambda self, sums: time.sleep(self.rank / 10) or sweep(self, sums),
-    )
-    assert_same(factorize(in_blocks(A)), factorize(A, n_jobs=2))
-
-
 def test_interrupt_during_sweep(client, monkeypatch):
     A, sweep, calls = problem("sparse"), worker.FitWorker.sweep, []
 
@@ -104,16 +93,14 @@ def test_callback(client):
     A, seen = problem("sparse"), []
 
     def stop(sweep):
-        seen.append((sweep.n_iter, sweep.objective, sweep.H.copy()))
+        seen.append([sweep.n_iter, sweep.objective, *sweep.H.flat])
         return sweep.n_iter == 4
 
     options = {"max_iter": 9, "tol": 0, "callback": stop}
     found, expected = factorize(in_blocks(A), **options), factorize(A, n_jobs=2, **options)
     assert found.status == "stopped"
     assert_same(found, expected)
-    for one, other in zip(seen[:4], seen[4:], strict=True):
-        assert one[:2] == other[:2]
-        assert_array_equal(one[2], other[2])
+    assert_array_equal(seen[:4], seen[4:])
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("sparse", "l2"), ("dense", "l1")])
@@ -128,12 +115,8 @@ def test_checkpoint(client, kind, loss, tmp_path):
     with pytest.raises(ZeroDivisionError):
         factorize(in_blocks(A), **options, **saved, callback=fail)
     n_iter = []
-    found = factorize(
-        in_blocks(A, (45, 40)),
-        **options,
-        **saved,
-        callback=lambda sweep: n_iter.append(sweep.n_iter),
-    )
+    saved["callback"] = lambda sweep: n_iter.append(sweep.n_iter)
+    found = factorize(in_blocks(A, (45, 40)), **options, **saved)
     assert n_iter[0] <= 5
     assert_array_equal(found.H, factorize(A, n_jobs=2, restarts=0, **options).H)
     with pytest.raises(ValueError, match="another fit"):
@@ -150,9 +133,8 @@ def test_concurrent_fits(client):
         found[k] = od.factorize(in_blocks(A, (20 + 10 * k, 90)), 3, **options)
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(300)
+    for method in ("start", "join"):
+        for thread in threads:
+            getattr(thread, method)()
     for one in found:
         np.testing.assert_array_equal(one.H, expected.H)

@@ -17,37 +17,26 @@ from odsymnmf.distributed import from_edges
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("function", "options", "words"),
     [
-        ({"init": "greedy"}, "init='greedy' is not available.*A.compute"),
-        ({"init": "nonsense"}, "use one of"),
-        ({"restarts": 2}, "restarts=2 is not available"),
-        ({"sparse_membership": True}, "sparse_membership=True is not available"),
-        ({"weights": np.ones((90, 90))}, "leave weights and zero_weight out"),
-        ({"zero_weight": 0.5}, "leave weights and zero_weight out"),
-        ({"loss": "mixed"}, "loss='mixed' is not available"),
-        ({"loss": "l3"}, "loss='l3' is not known"),
-        ({"diagonal": "fit"}, "fitting the diagonal is not available"),
+        (factorize, {"init": "greedy"}, "init='greedy' is not available.*A.compute"),
+        (factorize, {"init": "nonsense"}, "use one of"),
+        (factorize, {"restarts": 2}, "restarts=2 is not available"),
+        (factorize, {"sparse_membership": True}, "sparse_membership=True is not available"),
+        (factorize, {"weights": np.ones((90, 90))}, "leave weights and zero_weight out"),
+        (factorize, {"loss": "mixed"}, "loss='mixed' is not available"),
+        (factorize, {"loss": "l3"}, "loss='l3' is not known"),
+        (factorize, {"diagonal": "fit"}, "fitting the diagonal is not available"),
+        (fit, {"n_clusters": "auto"}, "n_clusters='auto' is not available"),
+        (fit, {"n_init": 2}, "n_init=2 is not available"),
+        (fit, {"affinity": "rbf"}, "affinity='rbf' is not available"),
+        (fit, {"zero_weight": 0.5}, "leave weights and zero_weight out"),
+        (fit, {"loss": "l1", "affinity": "cosine"}, 'use loss="l2"'),
     ],
 )
-def test_unavailable_options(client, options, words):
+def test_unavailable_options(client, function, options, words):
     with pytest.raises(ValueError, match=words):
-        factorize(in_blocks(problem("sparse")), **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"n_clusters": "auto"}, "n_clusters='auto' is not available"),
-        ({"n_init": 2}, "n_init=2 is not available"),
-        ({"affinity": "rbf"}, "affinity='rbf' is not available"),
-        ({"zero_weight": 0.5}, "leave weights and zero_weight out"),
-        ({"loss": "l1", "affinity": "cosine"}, 'use loss="l2"'),
-    ],
-)
-def test_unavailable_options_of_the_estimator(client, options, words):
-    with pytest.raises(ValueError, match=words):
-        fit(in_blocks(problem("dense")), **options)
+        function(in_blocks(problem("sparse")), **options)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
@@ -116,37 +105,16 @@ def read_back(table, tmp_path, **options):
     return io.read(path, **options)
 
 
-def names(table):
-    return table.assign(**{c: "n" + table[c].astype(str) for c in ("source", "target")})
-
-
-def twice(table):
-    other = table.rename(columns={"source": "target", "target": "source"})
-    return pd.concat([table, other], ignore_index=True)
-
-
-def repeated(table):
-    loops = pd.DataFrame({"source": [3], "target": [3], "weight": [9.0]})
-    return pd.concat([table, table.head(5), loops], ignore_index=True)
-
-
-def with_gaps(table):
-    return table.assign(source=7 * table["source"] + 2, target=7 * table["target"] + 2)
-
-
-def with_unknown(table):
-    table = table.copy()
-    table.loc[[2, 9], "weight"] = np.nan
-    return table
-
-
+ENDS = ["source", "target"]
+BACK = {"source": "target", "target": "source"}
+LOOP = pd.DataFrame({"source": [3], "target": [3], "weight": [9.0]})
 CHANGES = {
     "ids": lambda table: table,
-    "names": names,
-    "twice": twice,
-    "repeated": repeated,
-    "gaps": with_gaps,
-    "unknown": with_unknown,
+    "names": lambda table: table.assign(**{end: "n" + table[end].astype(str) for end in ENDS}),
+    "twice": lambda table: pd.concat([table, table.rename(columns=BACK)], ignore_index=True),
+    "repeated": lambda table: pd.concat([table, table.head(5), LOOP], ignore_index=True),
+    "gaps": lambda table: table.assign(**{end: 7 * table[end] + 2 for end in ENDS}),
+    "unknown": lambda table: table.assign(weight=table["weight"].where(table.index % 9 > 1)),
     "unweighted": lambda table: table.drop(columns="weight"),
 }
 
@@ -165,7 +133,7 @@ def test_edges_are_read_as_from_a_file(change, npartitions, tmp_path):
 @pytest.mark.parametrize("how", ["max", "mean", "sum"])
 def test_symmetrize(how, tmp_path):
     table = links()
-    back = table.head(30).rename(columns={"source": "target", "target": "source"})
+    back = table.head(30).rename(columns=BACK)
     table = pd.concat([table, back.assign(weight=back["weight"] + 1)], ignore_index=True)
     df = dd.from_pandas(table, npartitions=3, sort=False)
     with pytest.raises(ValueError, match=r"linked in both directions.*symmetrize"):
@@ -193,7 +161,7 @@ def test_invalid_tables():
 
 
 def test_fit_of_edges(client, tmp_path):
-    table = names(links())
+    table = CHANGES["names"](links())
     items = read_back(table, tmp_path)
     found = factorize(from_edges(dd.read_parquet(tmp_path / "links.parquet")))
     assert found.names == items.names
@@ -220,7 +188,7 @@ def test_estimator(client, normalize, tmp_path):
 def test_command(processes, tmp_path):
     folder, out = tmp_path / "links", tmp_path / "out"
     folder.mkdir()
-    table = names(links())
+    table = CHANGES["names"](links())
     for k in range(3):
         table[k::3].to_parquet(folder / f"part{k}.parquet")
     address = processes.scheduler.address

@@ -1,4 +1,4 @@
-"""What "auto" stands for, what it says, and what becomes of labels, scores and sets."""
+"""What "auto" stands for; the labels, scores and sets that follow."""
 
 import numpy as np
 import pytest
@@ -43,18 +43,17 @@ def test_similarities_are_divided_by_regularised_degrees(kind, make):
     S = scaled_by_hand(A, 0.25)
     H = model.membership_
     assert_allclose(model.similarity_.matmul(np.eye(40)), S - np.diag(np.diag(S)), atol=1e-12)
-    if kind != "graph":
-        f = od.factorize(S, 3, init=init, upper=upper, tol=1e-2)
-        assert model.objective_ == pytest.approx(f.objective)
-        assert_allclose(H, f.H[:, memberships.canonical_order(f.H)], atol=1e-6)
-    how, expected = {
-        "graph": ("refined", None),
+    how, labels = {
+        "graph": ("refined", model.labels_),
         "kernel": ("largest membership", memberships.labels(H)),
         "signed": ("refined by mean similarity", memberships.refine_labels(H, A, rule="mean")),
     }[kind]
     assert model.settings_["labels"] == how
-    if expected is not None:
-        assert_array_equal(model.labels_, expected)
+    assert_array_equal(model.labels_, labels)
+    if kind != "graph":
+        f = od.factorize(S, 3, init=init, upper=upper, tol=1e-2)
+        assert model.objective_ == pytest.approx(f.objective)
+        assert_allclose(H, f.H[:, memberships.canonical_order(f.H)], atol=1e-6)
 
 
 def test_documents_have_more_regularisation():
@@ -95,7 +94,7 @@ def test_unknown_pairs_have_no_part_in_degrees(graph):
         assert_allclose(as_similarity(make(missing)).summary().degrees, emptied.sum(axis=1))
 
 
-def test_the_paper_is_one_argument_away(graph):
+def test_normalize_none_is_the_method_of_the_paper(graph):
     A, _ = graph
     model = ODSymNMF(4, normalize=None).fit(A)
     f = od.factorize(A, 4, init="greedy")
@@ -120,7 +119,7 @@ def test_large_graphs_start_from_a_partition_and_signed_ones_from_eigenvectors()
     )
 
 
-def test_no_item_of_a_connected_graph_is_left_out(graph):
+def test_only_items_without_links_are_unassigned(graph):
     A, groups = graph
     model = ODSymNMF(4).fit(A)
     assert model.n_unassigned_ == 0
@@ -131,7 +130,7 @@ def test_no_item_of_a_connected_graph_is_left_out(graph):
     assert_array_equal(model.labels_[-2:], -1)
 
 
-def test_connected_signed_items_all_have_a_cluster():
+def test_reasons_for_unassigned_items_are_reported():
     rng = np.random.default_rng(0)
     groups = np.repeat(range(3), 20)
     sign = np.where(groups[:, None] == groups, 1.0, -1.0)
@@ -149,7 +148,7 @@ def test_connected_signed_items_all_have_a_cluster():
     )
 
 
-def test_complete_groups_bring_a_hint():
+def test_nearly_complete_groups_give_the_hint_to_use_l1():
     A, _ = od.datasets.cliques([8, 8, 8])
     assert 'loss="l1"' in ODSymNMF(3).fit(A).settings_["hint"]
     assert "hint" not in ODSymNMF(3, loss="l1").fit(A).settings_
@@ -163,10 +162,11 @@ def test_the_number_of_clusters_can_be_found(graph):
     assert_array_equal(model.membership_, ODSymNMF(4).fit(A).membership_)
     assert ODSymNMF(range(3, 6)).fit(A).n_clusters_ == 4
     assert ODSymNMF([2, 3]).fit(A).n_clusters_ == 3
-    with pytest.raises(ValueError, match="n_clusters='many' is not known"):
-        ODSymNMF("many").fit(A)
-    for bad in (0, 2.5, True):
-        with pytest.raises(ValueError, match="n_clusters must be a whole number >= 1"):
+    for bad, message in [
+        ("many", "n_clusters='many' is not known"),
+        *((bad, "n_clusters must be a whole number >= 1") for bad in (0, 2.5, True)),
+    ]:
+        with pytest.raises(ValueError, match=message):
             ODSymNMF(bad).fit(A)
 
 
@@ -179,7 +179,7 @@ def test_scores_choose_the_number_of_clusters(graph, make):
     assert np.isfinite(cross_val_score(ODSymNMF(4, loss="l1"), A, cv=3)).all()
 
 
-def test_a_score_does_not_look_at_the_diagonal(graph):
+def test_score_ignores_the_diagonal(graph):
     A = graph[0].toarray()
     model = ODSymNMF(4).fit(A)
     value = model.score(A)
@@ -190,20 +190,18 @@ def test_a_score_does_not_look_at_the_diagonal(graph):
     assert ODSymNMF(4, affinity="rbf", tol=0.1).fit(A[:, :3]).score(A[:7, :3]) <= 1
 
 
-def test_sets_are_those_of_what_was_fitted(graph):
+def test_overlapping_sets_are_those_of_the_fitted_similarities(graph):
     model = ODSymNMF(4).fit(graph[0])
-    H = model.membership_
     for rule in ("strength", "row", "column", "loss"):
-        expected = memberships.overlapping_sets(H, rule=rule, A=model.similarity_)
-        found = model.overlapping_sets(rule=rule)
-        assert found == expected
+        expected = memberships.overlapping_sets(model.membership_, rule=rule, A=model.similarity_)
+        assert model.overlapping_sets(rule=rule) == expected
     strict = model.overlapping_sets(0.9)
     assert sum(map(len, strict)) < sum(map(len, model.overlapping_sets()))
 
 
 @pytest.mark.parametrize(("l1_ratio", "loss"), [(0, "l2"), (1, "l1")])
-def test_a_mix_at_its_end_takes_the_defaults_of_that_loss(l1_ratio, loss):
-    """With more than 500 items the usual starts of l1 and l2 differ."""
+def test_mixed_at_its_ends_takes_the_defaults_of_l2_and_l1(l1_ratio, loss):
+    # With more than 500 items, the default initializations of l1 and l2 differ.
     A, _ = od.datasets.planted_partition([260, 260], 0.05, 0.01, random_state=0)
     mixed = {"loss": "mixed", "l1_ratio": l1_ratio}
     model, other = (od.ODSymNMF(2, **how).fit(A) for how in (mixed, {"loss": loss}))
