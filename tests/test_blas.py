@@ -22,22 +22,15 @@ def blas_threads():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_fits_use_one_blas_thread_and_restore_the_number(n_jobs):
-    A = np.random.default_rng(0).random((30, 30))
-    seen = []
-    od.factorize(A + A.T, 2, tol=1, n_jobs=n_jobs, callback=lambda _: seen.append(blas_threads()))
-    assert seen == [{1}]
+@pytest.mark.parametrize(("in_main_thread", "expected"), [(True, {1}), (False, {2})])
+def test_fits_in_the_main_thread_use_one_blas_thread(n_jobs, in_main_thread, expected):
+    A, seen = np.ones((30, 30)), []
+    options = {"tol": 1, "n_jobs": n_jobs, "callback": lambda _: seen.append(blas_threads())}
+    if in_main_thread:
+        od.factorize(A, 2, **options)
+    else:
+        thread = threading.Thread(target=od.factorize, args=(A, 2), kwargs=options)
+        thread.start()
+        thread.join()
+    assert seen == [expected]
     assert blas_threads() == {2}
-
-
-def test_only_the_main_thread_sets_the_limit():
-    seen = []
-
-    def fit():
-        with utils.limit_blas_threads():
-            seen.append(blas_threads())
-
-    thread = threading.Thread(target=fit)
-    thread.start()
-    thread.join()
-    assert seen == [{2}]

@@ -50,7 +50,7 @@ def factorize(
 ) -> Factorization:
     """Find H >= 0 with A_ij ~ (H H^T)_ij for every pair i != j.
 
-    Minimise sum_{i != j} w_ij |A_ij - h_i . h_j|^p over H >= 0 (n x r), p = 2 or 1, by exact
+    Minimize sum_{i != j} w_ij |A_ij - h_i . h_j|^p over H >= 0 (n x r), p = 2 or 1, by exact
     coordinate descent, row by row. The diagonal of A is ignored.
 
     Parameters
@@ -63,8 +63,8 @@ def factorize(
         preserved. NaN off the diagonal (or a masked entry) marks an unknown pair, which is left
         out.
     r : int or "auto"
-        Number of columns of H, the clusters. "auto", with sparse memberships: as many as the
-        start finds, thousands perhaps (`odsymnmf.choose.n_clusters` for full ones).
+        Number of columns of H, the clusters. "auto", with sparse memberships: the number that
+        the initialization finds, perhaps thousands (`odsymnmf.choose.n_clusters` for full ones).
     loss : {"l2", "l1", "mixed", "robust"}
         Squared errors; absolute errors, better for binary A with wrong or missing links; a
         weighted sum of both, each relative to its value at H = 0, with weight ``l1_ratio`` on
@@ -99,7 +99,7 @@ def factorize(
         of the explained part of the objective.
     upper : float, "auto" or None
         Upper bound on the entries of H. "auto" is no bound, None, because similarities are not
-        normalised here; with sparse memberships and l2 both mean the root of the largest
+        normalized here; with sparse memberships and l2 both mean the root of the largest
         similarity. Entries of hubs can grow without bound (they are stopped at 10,000 times the
         square root of the largest similarity; at 32 times, where some pairs weigh less than
         others); for binary A, ``upper=1`` makes H comparable to memberships between 0 and 1.
@@ -108,7 +108,7 @@ def factorize(
         turn is removed and rebuilt greedily on the residual of the others; the new column is
         kept if it lowers the objective. Rounds end when one changes nothing, or when restarts
         have taken as much work as 50 sweeps for each round. None means 10 for l1, which
-        otherwise depends strongly on its start, and 0 for l2 and for sparse memberships.
+        otherwise depends strongly on its initialization, and 0 for l2 and for sparse memberships.
     sparse_membership : bool or "auto"
         Whether H is a CSR array, at a cost that depends on the number of memberships and not on
         r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2, memberships are
@@ -123,14 +123,14 @@ def factorize(
         see the notes. The result is bit-identical for every number. None sweeps row by
         row, in one thread, and may end in another local minimum.
     random_state : int, Generator, RandomState or None
-        Seeds the starts that draw numbers. Same input and seed, same bits.
+        Seeds the initializations that draw numbers. Same input and seed, same bits.
     callback : callable, optional
         Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
         and after every attempt to rebuild a column, whose number is then in ``column`` (else
         None); returning True stops. With sparse memberships of many items also within a sweep,
         when ``rows`` of its rows are done (else None).
     checkpoint : path, optional
-        A file to which the state of the fit is saved after the start, then every
+        A file to which the state of the fit is saved after the initialization, then every
         ``checkpoint_every`` seconds, and at the end. If it exists, the fit resumes from it and
         ends with the same bits as an uninterrupted one; once complete, it returns at once. The
         file of other data, parameters or another version is refused and never overwritten. It
@@ -152,13 +152,14 @@ def factorize(
     Notes
     -----
     Ctrl-C returns the state after the last complete sweep or accepted restart, with status
-    "interrupted" and a warning; during the start, and at a second Ctrl-C, KeyboardInterrupt is
-    raised.
+    "interrupted" and a warning; during the initialization, and at a second Ctrl-C,
+    KeyboardInterrupt is raised.
     The largest |A_ij| must be from 1e-60 to 1e60 (float32: 1e-12 to 1e12), or zero, because fourth
     powers of entries of H are computed.
 
     With ``n_jobs``, a sixteenth of the rows is updated at once, against H as it was before, and the
-    step is split where the objective would rise. The start and column restarts use one thread.
+    step is split where the objective would increase. The initialization and column restarts use one
+    thread.
 
     Examples
     --------

@@ -33,7 +33,7 @@ KINDS = {
 
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("kind", KINDS)
-def test_similarities_are_divided_by_regularised_degrees(kind, make):
+def test_similarities_are_divided_by_regularized_degrees(kind, make):
     A = KINDS[kind](np.random.default_rng(0).uniform(size=(40, 8)) ** 2)
     model = ODSymNMF(3, tol=1e-2).fit(make(A))
     assert model.settings_["kind"] == kind
@@ -56,7 +56,7 @@ def test_similarities_are_divided_by_regularised_degrees(kind, make):
         assert_allclose(H, f.H[:, memberships.canonical_order(f.H)], atol=1e-6)
 
 
-def test_documents_have_more_regularisation():
+def test_documents_have_more_regularization():
     X = np.random.default_rng(0).poisson(0.6, size=(40, 30)).astype(float)
     model = ODSymNMF(3, affinity="cosine").fit(sparse.csr_array(X))
     assert model.settings_ | {"upper": None} == {

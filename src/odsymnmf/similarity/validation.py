@@ -80,8 +80,8 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
             )
         layers.insert(0, with_data(S.stored, np.ones(S.stored.nnz)))
     if unknown is not None:
-        if (unknown - unknown.T).nnz:
-            i, j = (int(k[0]) for k in (unknown - unknown.T).nonzero())
+        difference, i, j = largest_difference(unknown, unknown.T)
+        if difference > 0:
             refuse_one_sided(i, j)
         layers.append(with_data(unknown, np.zeros(unknown.nnz)))
     if layers:
