@@ -2,8 +2,6 @@
 
 import asyncio
 import contextvars
-import threading
-from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, cast
@@ -19,8 +17,6 @@ from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rounds import Rounds, RowUpdates
 from odsymnmf.utils import Array, blocks
 
-# Seconds between checks for failed messages.
-CHECK_EVERY = 5.0
 # Rows of a dense product, as in Dense.matmul.
 N_ROWS = 512
 
@@ -65,26 +61,28 @@ class FitWorker:
         self._thread = ThreadPoolExecutor(1)
         self._peers: list[Any] = []
         self._count, self._is_closed = 0, False
-        self._received: dict[int, dict[int, Any]] = defaultdict(dict)
-        self._arrived = threading.Condition()
+        self._received: dict[tuple[int, int], asyncio.Future[Any]] = {}
 
     # --- messages --------------------------------------------------------------------------------
 
     async def meet(self, peers: list[Any]) -> None:
         """Set the actors of all workers."""
-        self._peers = peers
+        self._peers, self._loop = peers, asyncio.get_running_loop()
 
     async def give(self, count: int, rank: int, parcel: Any) -> None:
         """Receive the parcel of another worker in an exchange."""
-        with self._arrived:
-            self._received[count][rank] = parcel
-            self._arrived.notify_all()
+        self._parcel(count, rank).set_result(parcel)
+
+    def _parcel(self, count: int, rank: int) -> Any:
+        """Return the future of a parcel."""
+        return self._received.setdefault((count, rank), self._loop.create_future())
 
     async def close(self) -> None:
         """End a running call at its next exchange, and release the memory."""
-        with self._arrived:
-            self._is_closed = True
-            self._arrived.notify_all()
+        self._is_closed = True
+        for parcel in self._received.values():
+            if not parcel.done():
+                parcel.set_exception(WorkerLostError())
         self.A = self._rows = self.solver = self.rounds = self.H = None
         self._peers = []
 
@@ -96,27 +94,22 @@ class FitWorker:
 
     def exchange(self, parcels: list[Any]) -> list[Any]:
         """Send parcels[k] to worker k; return the parcels received, by rank."""
-        self._count += 1
-        peers = [(k, peer) for k, peer in enumerate(self._peers) if k != self.rank]
-        sent = [peer.give(self._count, self.rank, parcels[k]) for k, peer in peers]
-        with self._arrived:
-            received = self._received[self._count]
-            received[self.rank] = parcels[self.rank]
-        while not self._is_complete(received):
-            for message in sent:  # without the lock, for which messages wait
-                if message.done():
-                    message.result()  # raises if it failed
+        exchange = self._exchange(parcels)
+        return asyncio.run_coroutine_threadsafe(exchange, self._loop).result()
+
+    async def _exchange(self, parcels: list[Any]) -> list[Any]:
         if self._is_closed:
             raise WorkerLostError
-        del self._received[self._count]
-        return [received[k] for k in range(self.size)]
-
-    def _is_complete(self, received: dict[int, Any]) -> bool:
-        """Wait for an exchange; return False after `CHECK_EVERY` seconds."""
-        with self._arrived:
-            return self._arrived.wait_for(
-                lambda: self._is_closed or len(received) == self.size, CHECK_EVERY
-            )
+        self._count += 1
+        count, ranks = self._count, range(self.size)
+        peers = [(k, peer) for k, peer in enumerate(self._peers) if k != self.rank]
+        sent = [peer.give(count, self.rank, parcels[k]) for k, peer in peers]
+        await self.give(count, self.rank, parcels[self.rank])
+        received = [self._parcel(count, k) for k in ranks]
+        results = await asyncio.gather(*received, *sent)  # raises if a message failed
+        for k in ranks:
+            del self._received[count, k]
+        return results[: self.size]
 
     def all_gather(self, parcel: Any) -> list[Any]:
         """Send every worker the same parcel; return those of all, by rank."""
