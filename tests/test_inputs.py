@@ -334,7 +334,7 @@ def test_what_is_no_similarity_names_the_remedy(tmp_path):
         (lambda: ODSymNMF(2).fit(None), "this is None"),
         (lambda: od.factorize({"a": 1}, 2), "this is dict, .* or a graph"),
         (lambda: od.factorize(od.datasets.cliques([3, 2]), 2), "tuple.*the matrix alone"),
-        (lambda: od.factorize(("ann", 3, G), 2), "not a matrix of numbers"),
+        (lambda: od.factorize(("ann", 3, G), 2), "expected a matrix of numbers, got tuple"),
         (lambda: od.io.read(tmp_path / "book.xlsx"), "spreadsheet; save the sheet as CSV"),
         (lambda: od.choose.n_clusters(G, "2-6"), "range"),
     ]:

@@ -203,8 +203,8 @@ def _refuse_other(X: Any) -> None:
             is_array = False
         if not is_array:
             raise ValueError(
-                f"this is {X if X is None else type(X).__name__}, and not a matrix of numbers; "
-                "pass the matrix alone, as an array, a sparse matrix, a DataFrame or a graph."
+                f"expected a matrix of numbers, got {X if X is None else type(X).__name__}; pass "
+                "the matrix alone, as an array, a sparse matrix, a DataFrame or a graph."
             )
 
 
