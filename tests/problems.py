@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odsymnmf as od
 from benchmarks import against
-from odsymnmf.paper.symnmf import minimise_quartic
+from odsymnmf.paper.symnmf import minimize_quartic
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
 
@@ -74,7 +74,7 @@ def naive_row(A, H, k, loss="l2", diagonal="ignore", W=None, upper=np.inf, scale
         b = A[k, rest] - H[rest] @ h + a * h[l]
         if diagonal == "fit":
             P_kk = A[k, k] - h @ h + h[l] ** 2
-            h[l] = minimise_quartic(w @ a**2 - P_kk, -(w @ (a * b)), upper)
+            h[l] = minimize_quartic(w @ a**2 - P_kk, -(w @ (a * b)), upper)
         else:
             h[l] = naive_entry(a, b, w, loss, upper, scales)
     return h

@@ -24,7 +24,7 @@ def price_of(A, H, weights, k, share):
 
 
 def best_entry_l2(A, H, weights, k, l, price, upper):
-    """The minimiser of f + price [H_kl > 0] over 0 <= H_kl <= upper."""
+    """The minimizer of f + price [H_kl > 0] over 0 <= H_kl <= upper."""
     others = np.arange(len(A)) != k
     w, h = weights[k, others], H[others, l]
     rest = A[k, others] - H[others] @ H[k] + h * H[k, l]
@@ -37,7 +37,7 @@ def best_entry_l2(A, H, weights, k, l, price, upper):
 
 
 def best_entry_l1(A, H, weights, k, l, upper):
-    """The smallest minimiser of f over 0 <= H_kl <= upper, by trying all breakpoints."""
+    """The smallest minimizer of f over 0 <= H_kl <= upper, by trying all breakpoints."""
     others = np.arange(len(A)) != k
     w, h = weights[k, others], H[others, l]
     rest = A[k, others] - H[others] @ H[k] + h * H[k, l]

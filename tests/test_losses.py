@@ -149,7 +149,7 @@ def test_minimum_of_a_quartic(a, b, upper):
         return x**4 / 4 + a * x**2 / 2 + b * x
 
     x = kernels.l2.minimize_quartic(a, b, upper)
-    expected = paper_symnmf.minimise_quartic(a, b, upper)
+    expected = paper_symnmf.minimize_quartic(a, b, upper)
     assert 0 <= x <= upper
     size = expected**4 / 4 + abs(a) * expected**2 / 2 + abs(b) * expected
     assert value(x) <= value(expected) + 1e-12 * size

@@ -13,7 +13,7 @@ labels made by comparing each cell with sorted populations. This page needs
 # %%
 # The data
 # --------
-# ``scanpy.pp.neighbors`` has been run already: its graph of neighbours is what is clustered.
+# ``scanpy.pp.neighbors`` has been run already: its graph of neighbors is what is clustered.
 
 import pandas as pd
 import scanpy as sc

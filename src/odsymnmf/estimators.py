@@ -31,7 +31,7 @@ from odsymnmf.utils import RandomState, plain_signature, whole_number
 class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Cluster the items behind similarities, leaving every self-similarity out.
 
-    Find memberships H >= 0 (n_samples x n_clusters) that minimise
+    Find memberships H >= 0 (n_samples x n_clusters) that minimize
     sum_{i != j} w_ij |A_ij - h_i . h_j|^p, p = 2 or 1, for symmetric similarities A. The diagonal
     of A is ignored. An item may belong to several clusters, or to none.
 
@@ -74,7 +74,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         When to stop, as for `odsymnmf.factorize`.
     upper : float, "auto" or None, default="auto"
         Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
-        normalised similarities, 1 / sqrt(max(6, n / (5 r))): enough for groups of at least six
+        normalized similarities, 1 / sqrt(max(6, n / (5 r))): enough for groups of at least six
         items (or n / r, if that is less) and of a fifth of the mean size; else None, no bound.
     restarts : int, default=None
         Maximum number of rounds of column restarts: every column is rebuilt from scratch, and the
@@ -134,7 +134,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     n_unassigned_ : int
         Number of items without a cluster: they have no similar items, or no cluster explains these
         similarities; `odsymnmf.memberships.assign_unassigned` assigns them to the clusters of their
-        neighbours.
+        neighbors.
     settings_ : dict
         The kind of input, and the values chosen for "auto": normalize and its regularization,
         upper, init, how labels are read; where items are left without a cluster, why; in some

@@ -59,7 +59,7 @@ class FittedModelMixin:
     def predict_membership(self, X: Any) -> Any:
         """Find memberships of new items, with those of the fitted items held fixed.
 
-        Row x minimises sum_j |S_j - x . h_j|^p over 0 <= x <= upper, where S_j is the similarity
+        Row x minimizes sum_j |S_j - x . h_j|^p over 0 <= x <= upper, where S_j is the similarity
         of the new item to the fitted item j. This is a convex problem, solved to optimality for
         l2; for l1, until no single entry of x can be improved.
 

@@ -400,7 +400,7 @@ def _from_anndata(adata: Any, key: str) -> Dataset:
     if key not in adata.obsp:
         known = "only " + ", ".join(map(repr, adata.obsp)) if adata.obsp else "it is empty"
         raise ValueError(
-            f"adata.obsp has no {key!r} ({known}); compute neighbours first with "
+            f"adata.obsp has no {key!r} ({known}); compute neighbors first with "
             "scanpy.pp.neighbors(adata), or name another matrix."
         )
     return Dataset(adata.obsp[key], list(adata.obs_names))

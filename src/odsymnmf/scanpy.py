@@ -21,12 +21,12 @@ def cluster(
     copy: bool = False,
     **options: Any,
 ) -> Any:
-    """Cluster the cells by their graph of neighbours, and write what was found into adata.
+    """Cluster the cells by their graph of neighbors, and write what was found into adata.
 
     Parameters
     ----------
     adata : AnnData
-        With neighbours, as ``scanpy.pp.neighbors`` computes them.
+        With neighbors, as ``scanpy.pp.neighbors`` computes them.
     n_clusters : int or "auto"
         Number of clusters; "auto" chooses it (`odsymnmf.choose.n_clusters`).
     resolution : float, optional
@@ -70,7 +70,7 @@ def cluster(
     if obsp is None and neighbors_key is not None:
         if neighbors_key not in adata.uns:
             raise ValueError(
-                f"adata.uns holds no neighbours {neighbors_key!r}; compute them with "
+                f"adata.uns holds no neighbors {neighbors_key!r}; compute them with "
                 f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
             )
         key = str(adata.uns[neighbors_key]["connectivities_key"])

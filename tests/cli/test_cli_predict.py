@@ -17,7 +17,7 @@ def graph(tmp_path):
     return tmp_path
 
 
-def test_new_items_of_a_graph_go_to_their_neighbours(graph):
+def test_new_items_of_a_graph_go_to_their_neighbors(graph):
     lines = ["source,target,weight", "new,item 9,1", "item 10,new,1", "other,item 17,1"]
     (graph / "new.csv").write_text("\n".join(lines) + "\n")
     result = run("predict", graph / "run", graph / "new.csv", "-o", graph / "out")

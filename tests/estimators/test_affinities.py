@@ -64,7 +64,7 @@ def degree_normalized_dense(A):
 
 
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_degree_normalisation(A, container):
+def test_degree_normalization(A, container):
     A[5] = A[:, 5] = 0  # an isolated item stays one
     options = {"init": "greedy", "upper": None}
     model = ODSymNMF(3, normalize="degree", **options).fit(container(A))
@@ -74,7 +74,7 @@ def test_degree_normalisation(A, container):
 
 
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_degree_normalisation_of_documents(container):
+def test_degree_normalization_of_documents(container):
     X = np.random.RandomState(0).poisson(0.3, size=(40, 30)).astype(float)
     X[7] = 0
     X[8], X[:, 29] = 0, 0

@@ -17,7 +17,7 @@ class Rbf:
         return "Rbf()"
 
 
-# Few sweeps: the checks are about behaviour, not about convergence.
+# Few sweeps: the checks are about behavior, not about convergence.
 SHORT = {"n_clusters": 3, "max_iter": 10, "random_state": 0}
 
 SETTINGS = [

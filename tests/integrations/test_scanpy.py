@@ -55,7 +55,7 @@ def test_the_same_as_the_estimator_on_adata(cells):
     assert few.uns["odsymnmf"]["n_clusters"] < many.uns["odsymnmf"]["n_clusters"]
 
 
-def test_other_neighbours(cells):
+def test_other_neighbors(cells):
     adata = cells.copy()
     sc.pp.neighbors(adata, n_neighbors=5, use_rep="X", key_added="few", random_state=0)
     one = od.scanpy.cluster(adata, 3, neighbors_key="few", copy=True)
@@ -90,7 +90,7 @@ def test_bad_input(cells):
     for attempt in (lambda: od.scanpy.cluster(bare, 2), lambda: ODSymNMF(2).fit(bare)):
         with pytest.raises(ValueError, match=r"no 'connectivities' \(it is empty\).*pp\.neighbors"):
             attempt()
-    with pytest.raises(ValueError, match="no neighbours 'many'"):
+    with pytest.raises(ValueError, match="no neighbors 'many'"):
         od.scanpy.cluster(cells, 2, neighbors_key="many")
     with pytest.raises(TypeError, match="multiple values for keyword argument 'affinity'"):
         od.scanpy.cluster(cells, 2, affinity="cosine")

@@ -55,7 +55,7 @@ def binary_problem(seed):
 @EACH
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("upper", UPPERS)
-def test_a_sweep_minimises_over_each_entry_in_turn(p, algorithm, order, upper):
+def test_a_sweep_minimizes_over_each_entry_in_turn(p, algorithm, order, upper):
     # A slow sweep that knows no formula: each entry by a fine search of the objective itself.
     A, H = random_problem(7, negative=True)
     A, H = A[:4, :4], H[:4, :2]
@@ -133,7 +133,7 @@ def assert_never_rises(p, algorithm, A, H, order, upper):
 @given(problems(), st.sampled_from([1.0, np.inf]))
 @settings(max_examples=40, deadline=None)
 def test_the_objective_never_rises(name, order, problem, upper):
-    # Without Algorithm 2, whose cancelling differences a nasty start can upset (ERRATA.md).
+    # Without Algorithm 2, whose canceling differences a nasty start can upset (ERRATA.md).
     assert_never_rises(*ALGORITHMS[name], *problem, order, upper)
 
 

@@ -55,7 +55,7 @@ def test_p_1_needs_the_absolute_value():
     assert off_diagonal_error(PAIR, H, 1) == 198
 
 
-def test_negative_similarity_has_no_exact_factorisation():
+def test_negative_similarity_has_no_exact_factorization():
     A = -PAIR
     H = odsymnmf_l2(A, np.random.default_rng(0).random((2, 3)))
     assert not H.any()
@@ -171,7 +171,7 @@ def test_algorithm_2_adds_and_subtracts_the_diagonal():
 
 
 def test_l1_can_profit_from_sparsity():
-    # One update from the neighbours of k alone: items with A_ik <= 0 have b_i <= 0, and only
+    # One update from the neighbors of k alone: items with A_ik <= 0 have b_i <= 0, and only
     # their total weight T matters. Whole numbers, so that equal means equal.
     rng = np.random.default_rng(0)
     positive = 0
@@ -247,8 +247,8 @@ def test_median_breakpoints_are_not_a_set():
     assert constrained_weighted_median([1, 1, 1], [1, 1, 5]) == 1
 
 
-def test_median_normalised_weights_break_ties():
-    # Fourteen equal weights: seven make a half, and the smallest minimiser is the seventh
+def test_median_normalized_weights_break_ties():
+    # Fourteen equal weights: seven make a half, and the smallest minimizer is the seventh
     # breakpoint. 7 * (1/14), added up in double precision, is less than 0.5.
     a, b = [1.0] * 14, list(range(14))
     assert printed_median(a, b) == 7
@@ -261,7 +261,7 @@ def test_median_normalised_weights_break_ties():
 def test_greedy_swaps_the_arguments_of_the_median():
     R_Jk, H_J = [0.5, 0.5], [1.0, 1.0]
     assert constrained_weighted_median(R_Jk, H_J) == 2  # as printed
-    assert constrained_weighted_median(H_J, R_Jk) == 0.5  # minimises |H_J x - R_Jk|
+    assert constrained_weighted_median(H_J, R_Jk) == 0.5  # minimizes |H_J x - R_Jk|
     A = np.full((3, 3), 0.5)
     assert algorithm_6.greedy_init(A, 1, 1, upper=np.inf).tolist() == [[1], [0.5], [0.5]]
     # As printed, a negative residual would be a weight.

@@ -49,7 +49,7 @@ def test_example_1_symnmf_cannot_get_below_the_eigenvalue_bound(r):
     assert min(errors) == pytest.approx(bound if r > 1 else np.hypot(1, bound), abs=1e-6)
 
 
-# --- the exact factorisation ---------------------------------------------------------------
+# --- the exact factorization ---------------------------------------------------------------
 
 
 def one_column_per_pair(A):
@@ -76,7 +76,7 @@ def similarities(draw, low=0.0):
 
 @given(similarities())
 @settings(max_examples=60, deadline=None)
-def test_exact_factorisation_has_zero_error_and_both_algorithms_stay(A):
+def test_exact_factorization_has_zero_error_and_both_algorithms_stay(A):
     H = one_column_per_pair(A)
     for p, algorithm in ALGORITHMS.items():
         assert off_diagonal_error(A, H, p) == 0

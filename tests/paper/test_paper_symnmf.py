@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odsymnmf.paper.symnmf import minimise_quartic, symnmf
+from odsymnmf.paper.symnmf import minimize_quartic, symnmf
 
 ORDERS = ["columns", "rows"]
 
@@ -26,7 +26,7 @@ def test_the_quartic_against_a_fine_grid(a, b, upper):
     def f(x):
         return x**4 / 4 + a * x**2 / 2 + b * x
 
-    x = minimise_quartic(a, b, upper)
+    x = minimize_quartic(a, b, upper)
     assert 0 <= x <= upper
     # All roots of x^3 + a x + b lie below 1 + max(|a|, |b|) <= 10 (Cauchy's bound).
     grid = np.linspace(0, min(upper, 10), 20_001)
@@ -46,11 +46,11 @@ def test_the_quartic_against_a_fine_grid(a, b, upper):
     ],
 )
 def test_the_quartic_by_hand(a, b, x):
-    assert minimise_quartic(a, b) == pytest.approx(x, abs=1e-3)
+    assert minimize_quartic(a, b) == pytest.approx(x, abs=1e-3)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_sweep_minimises_over_each_entry_in_turn(order):
+def test_a_sweep_minimizes_over_each_entry_in_turn(order):
     # A slow sweep that knows no formula, diagonal included.
     A, H0 = random_problem(1, n=3)
     expected = H0.copy()

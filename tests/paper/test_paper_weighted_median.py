@@ -10,8 +10,8 @@ from odsymnmf.paper.weighted_median import constrained_weighted_median, weighted
 SCALE = 12
 
 
-def smallest_minimiser(a, b, low, high):
-    """Brute force in whole numbers: SCALE times the smallest minimiser over [low, high].
+def smallest_minimizer(a, b, low, high):
+    """Brute force in whole numbers: SCALE times the smallest minimizer over [low, high].
 
     A convex, piecewise linear function has a minimum at a breakpoint or at a bound.
     """
@@ -43,7 +43,7 @@ def test_constrained_against_brute_force():
             assert x == min(empty, upper)
             seen["empty"] += 1
             continue
-        assert x == smallest_minimiser(a, b, 0, SCALE * upper) / SCALE
+        assert x == smallest_minimizer(a, b, 0, SCALE * upper) / SCALE
         seen["zero" if x == 0 else "upper" if x == upper else "inside"] += 1
         seen["zeros in a"] += (a == 0).any()
     assert min(seen.values()) > 100
@@ -52,7 +52,7 @@ def test_constrained_against_brute_force():
 def test_unconstrained_against_brute_force():
     for a, b, _ in cases(3000, seed=2):
         if a.any():
-            assert weighted_median(a, b) == smallest_minimiser(a, b, -np.inf, np.inf) / SCALE
+            assert weighted_median(a, b) == smallest_minimizer(a, b, -np.inf, np.inf) / SCALE
 
 
 @pytest.mark.parametrize("a", [[], [0], [0.0, 0.0]])

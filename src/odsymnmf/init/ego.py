@@ -140,7 +140,7 @@ def common_neighbors(A: Links) -> Array:
 def _by_chance(A: Links) -> Array:
     """Return how many neighbors the ends of a link would share if links depended on degrees only.
 
-    At least a half: links without any common neighbour are never more than that.
+    At least a half: links without any common neighbor are never more than that.
     """
     degree = np.diff(A.indptr).astype(np.float64)
     total = max(float(degree.sum()), 1.0)

@@ -31,7 +31,7 @@ class Log(NamedTuple):
     """H as a log of rows: row i is the part ``span[i, 0]`` to ``span[i, 1]``, sorted by column.
 
     ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a
-    neighbour's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
+    neighbor's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
     the newest first; an entry outside the span of its owner is outdated. There is room for
     ``len(owner)`` entries, and `SHORT` more that may be read beyond the last one.
     """

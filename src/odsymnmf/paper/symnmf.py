@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from odsymnmf.paper.inputs import Array, problem, visits
 
 
-def minimise_quartic(a: float, b: float, upper: float = np.inf) -> float:
+def minimize_quartic(a: float, b: float, upper: float = np.inf) -> float:
     """Minimize x^4 / 4 + a x^2 / 2 + b x over 0 <= x <= upper.
 
     The candidates are 0 and the real roots of x^3 + a x + b. The real part of a complex pair is
@@ -14,7 +14,7 @@ def minimise_quartic(a: float, b: float, upper: float = np.inf) -> float:
 
     Examples
     --------
-    >>> minimise_quartic(a=-1.0, b=0.0)
+    >>> minimize_quartic(a=-1.0, b=0.0)
     1.0
     """
     x = np.append(0.0, np.clip(np.roots([1.0, 0.0, a, b]).real, 0.0, upper))
@@ -59,7 +59,7 @@ def symnmf(
                 h = H[k].copy()
                 a = C[l] + L[k] - 2 * h[l] ** 2 - A[k, k]
                 b = h @ D[:, l] - H[:, l] @ A[:, k] - h[l] * (C[l] + L[k] - A[k, k] - h[l] ** 2)
-                H[k, l] = minimise_quartic(a, b, upper)
+                H[k, l] = minimize_quartic(a, b, upper)
                 C[l] += H[k, l] ** 2 - h[l] ** 2
                 L[k] += H[k, l] ** 2 - h[l] ** 2
                 D[l, :] += -h * h[l] + H[k] * H[k, l]

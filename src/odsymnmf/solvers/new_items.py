@@ -24,7 +24,7 @@ def solve_new_rows(
     zero_weight: float = 1.0,
     penalized: bool = True,
 ) -> Any:
-    """Return X whose row p minimises sum_i w_pi phi(S_pi - x . h_i) over 0 <= x <= upper.
+    """Return X whose row p minimizes sum_i w_pi phi(S_pi - x . h_i) over 0 <= x <= upper.
 
     phi(e) = l1 |e| + l2 e^2. Each row is a convex problem. l2 is solved to optimality; with l1,
     coordinate descent goes on until no single entry improves. The sum leaves out the pairs where
