@@ -1,7 +1,7 @@
 """Problems with known groups, in two halves: settings are chosen on one, reported on the other.
 
-The first problem of a family chooses, the second reports, the third chooses, and so on; the order
-was fixed before anything was measured.
+Of every family, problems 1, 3, 5, ... are for choosing and 2, 4, 6, ... for reporting. The order
+was fixed before the first measurement.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ GRAPHS = ["real", "lfr", "planted", "points", "overlapping"]
 
 
 class Problem(NamedTuple):
-    """X is a graph, a kernel, correlations, or documents by words; `make` returns X and labels."""
+    """A problem; `make` returns a graph, kernel, correlations or documents x words, and labels."""
 
     family: str
     name: str
@@ -41,20 +41,21 @@ def documents(data: Path, name: str, limit: int = 1200) -> tuple[Any, Any]:
     return sparse.csr_array(rows), labels[order]
 
 
-def measured(name: str) -> tuple[Any, Any]:
-    """Return a set that ships with scikit-learn, with standardized columns."""
+def sklearn_dataset(name: str) -> tuple[Any, Any]:
+    """Return a data set of scikit-learn with standardized columns, shuffled, and its labels."""
     X, labels = getattr(datasets, f"load_{name}")(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(labels))
     return StandardScaler().fit_transform(X)[order], labels[order]
 
 
 def neighbor_graph(source: Callable[[], tuple[Any, Any]], k: int) -> tuple[Any, Any]:
+    """Return the graph of the k nearest neighbors of points, and their labels."""
     X, labels = source()
     return graphs.neighbors(X, k), labels
 
 
-def kernel(source: Callable[[], tuple[Any, Any]], width: float) -> tuple[Any, Any]:
-    """Return exp(-|x - y|^2 / (2 s^2)), s the median distance of two points times ``width``."""
+def rbf_similarities(source: Callable[[], tuple[Any, Any]], width: float) -> tuple[Any, Any]:
+    """Return exp(-|x - y|^2 / (2 s^2)), s = ``width`` times the median distance, and the labels."""
     X, labels = source()
     X, labels = X[:1200], labels[:1200]
     squares = ((X[:300, None] - X[None, :300]) ** 2).sum(axis=2)
@@ -62,17 +63,19 @@ def kernel(source: Callable[[], tuple[Any, Any]], width: float) -> tuple[Any, An
     return rbf_kernel(X, gamma=1 / (2 * width**2 * median)), labels
 
 
-def correlations(n: int, groups: int, length: int, share: float, seed: int) -> tuple[Any, Any]:
-    """Correlations of n noisy series, each the sum of its group's series and noise."""
+def correlations(n: int, groups: int, length: int, fraction: float, seed: int) -> tuple[Any, Any]:
+    """Return correlations of n series, each the sum of its group's series and noise, and labels."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(groups, size=n)
     common = rng.standard_normal((groups, length))
-    series = np.sqrt(share) * common[labels] + np.sqrt(1 - share) * rng.standard_normal((n, length))
+    series = np.sqrt(fraction) * common[labels] + np.sqrt(1 - fraction) * rng.standard_normal(
+        (n, length)
+    )
     return np.corrcoef(series), labels
 
 
 def signed_graph(n: int, groups: int, degree: float, wrong: float, seed: int) -> tuple[Any, Any]:
-    """Links are +1 inside groups and -1 between them, with a share of wrong signs."""
+    """Return a graph with links +1 inside groups, -1 between them, some signs wrong, and labels."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(groups, size=n)
     A = sparse.triu(graphs.symmetric(*rng.integers(n, size=(2, int(n * degree / 2))), n)).tocoo()
@@ -82,8 +85,8 @@ def signed_graph(n: int, groups: int, degree: float, wrong: float, seed: int) ->
     return sparse.csr_array(half + half.T), labels
 
 
-def single(A: Any, sets: list[Any]) -> tuple[Any, Any]:
-    """Return the graph and labels, -1 for items of several groups."""
+def single_labels(A: Any, sets: list[Any]) -> tuple[Any, Any]:
+    """Return A and the labels of the items, -1 for items of several groups."""
     labels, count = np.full(A.shape[0], -1), np.zeros(A.shape[0])
     for g, items in enumerate(sets):
         labels[items] = g
@@ -99,14 +102,14 @@ REAL = [
 TEXTS = ["tr11", "tr23", "tr41", "tr45", "la1", "la2", "hitech", "k1b", "reviews", "classic"]
 
 
-def lfrs() -> Iterator[tuple[str, Any]]:
+def lfr_graphs() -> Iterator[tuple[str, Any]]:
     for i, mixing in enumerate([0.3, 0.3, 0.4, 0.4, 0.5, 0.5, 0.6, 0.6, 0.7, 0.7]):
         n, sizes = (1000, (10, 50)) if i % 4 in (0, 3) else (2000, (20, 200))
         make = partial(graphs.lfr, n, mixing, 15 + 5 * (i % 3), sizes, seed=i)
         yield f"lfr n={n} mixing={mixing}", make
 
 
-def planteds() -> Iterator[tuple[str, Any]]:
+def planted_graphs() -> Iterator[tuple[str, Any]]:
     cases = [
         ([250] * 4, 4, 0.1, 0.0), ([100] * 8, 5, 0.15, 0.0), ([100] * 10, 8, 0.3, 0.0),
         ([50] * 20, 8, 0.3, 0.0), ([100] * 20, 12, 0.4, 0.0), ([50] * 30, 12, 0.4, 0.0),
@@ -136,55 +139,60 @@ CLOUDS: dict[str, Callable[[], tuple[Any, Any]]] = {
         ]
     )
 }  # fmt: skip
-MEASURED = ["iris", "wine", "digits", "breast_cancer"]
+SKLEARN_DATASETS = ["iris", "wine", "digits", "breast_cancer"]
 
 
-def pointsets() -> Iterator[tuple[str, Any]]:
-    sources = CLOUDS | {name: partial(measured, name) for name in MEASURED}
+def neighbor_graphs() -> Iterator[tuple[str, Any]]:
+    sources = CLOUDS | {name: partial(sklearn_dataset, name) for name in SKLEARN_DATASETS}
     for i, (name, source) in enumerate(sources.items()):
         k = (10, 10, 15, 15)[i % 4]
         yield f"{k} neighbors: {name}", partial(neighbor_graph, source, k)
 
 
-def kernels() -> Iterator[tuple[str, Any]]:
-    sources = list(CLOUDS.items())[::2] + [(name, partial(measured, name)) for name in MEASURED]
+def rbf_kernels() -> Iterator[tuple[str, Any]]:
+    sources = list(CLOUDS.items())[::2] + [
+        (name, partial(sklearn_dataset, name)) for name in SKLEARN_DATASETS
+    ]
     sources.append(("12 clouds in 5 dimensions", CLOUDS["12 clouds in 5 dimensions"]))
     for i, (name, source) in enumerate(sources):
         width = (0.3, 0.5, 0.3)[i % 3]
-        yield f"rbf {width}: {name}", partial(kernel, source, width)
+        yield f"rbf {width}: {name}", partial(rbf_similarities, source, width)
 
 
-def signed() -> Iterator[tuple[str, Any]]:
-    for i, (n, groups, length, share) in enumerate(
+def signed_similarities() -> Iterator[tuple[str, Any]]:
+    for i, (n, groups, length, fraction) in enumerate(
         [(400, 6, 60, 0.3), (500, 8, 50, 0.3), (600, 10, 100, 0.2), (800, 12, 60, 0.25)]
     ):
-        yield f"correlations {groups} groups", partial(correlations, n, groups, length, share, i)
+        yield f"correlations {groups} groups", partial(correlations, n, groups, length, fraction, i)
     for i, (n, groups, degree, wrong) in enumerate(
         [(600, 4, 20, 0.1), (800, 5, 20, 0.1), (1000, 8, 40, 0.05), (1000, 6, 30, 0.08)]
     ):
         yield f"signed graph {groups} groups", partial(signed_graph, n, groups, degree, wrong, i)
 
 
-def covers() -> Iterator[tuple[str, Any]]:
-    for i, (n, groups, share, degree) in enumerate(
+def overlapping_graphs() -> Iterator[tuple[str, Any]]:
+    for i, (n, groups, fraction, degree) in enumerate(
         [(1000, 20, 0.1, 15), (1000, 20, 0.2, 20), (1500, 15, 0.3, 20), (2000, 40, 0.3, 25)]
     ):
-        cover = partial(graphs.cover, n, groups, share, degree, seed=300 + i)
-        yield f"overlapping {groups} groups share={share}", lambda cover=cover: single(*cover())
+        make = partial(graphs.cover, n, groups, fraction, degree, seed=300 + i)
+        yield (
+            f"overlapping {groups} groups share={fraction}",
+            lambda make=make: single_labels(*make()),
+        )
 
 
 def problems(data: Path | None, families: list[str] | None = None) -> Iterator[Problem]:
-    """Yield the problems of all families, or of those named."""
+    """Yield the problems of all or some families; ``data`` has the real graphs and documents."""
     sources: dict[str, Any] = {
         "real": [(name, partial(load, data, "graphs", name)) for name in REAL] if data else [],
-        "lfr": lfrs(),
-        "planted": planteds(),
-        "points": pointsets(),
-        "overlapping": covers(),
+        "lfr": lfr_graphs(),
+        "planted": planted_graphs(),
+        "points": neighbor_graphs(),
+        "overlapping": overlapping_graphs(),
         "documents": [(name, partial(documents, data, name)) for name in TEXTS] if data else [],
-        "kernels": kernels(),
-        "signed": signed(),
+        "kernels": rbf_kernels(),
+        "signed": signed_similarities(),
     }
     for family in families or sources:
-        for place, (name, make) in enumerate(sources[family]):
-            yield Problem(family, name, (CHOOSE, REPORT)[place % 2], make)
+        for number, (name, make) in enumerate(sources[family]):
+            yield Problem(family, name, (CHOOSE, REPORT)[number % 2], make)

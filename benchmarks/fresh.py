@@ -12,7 +12,7 @@ from sklearn import datasets
 
 import odsymnmf as od
 from benchmarks import graphs
-from benchmarks.families import measured, neighbor_graph, single
+from benchmarks.families import neighbor_graph, single_labels, sklearn_dataset
 from benchmarks.methods import leiden_with_r, spectral_clustering
 from benchmarks.quality import score
 from benchmarks.timing import table
@@ -29,9 +29,9 @@ POINTS: dict[str, Source] = {
     "moons": partial(datasets.make_moons, 500, noise=0.05, random_state=0),
     "noisy moons": partial(datasets.make_moons, 500, noise=0.2, random_state=0),
     "circles": partial(datasets.make_circles, 500, factor=0.5, noise=0.05, random_state=0),
-    "iris": partial(measured, "iris"),
-    "digits": partial(measured, "digits"),
-    "wine": partial(measured, "wine"),
+    "iris": partial(sklearn_dataset, "iris"),
+    "digits": partial(sklearn_dataset, "digits"),
+    "wine": partial(sklearn_dataset, "wine"),
     "5 blobs": partial(BLOBS, centers=5),
     "3 blobs, unequal spread": partial(BLOBS, centers=3, cluster_std=[1.0, 2.5, 0.5]),
 }
@@ -70,7 +70,7 @@ GRAPHS: dict[str, Source] = {
     ),
     "LFR, 1,500 items, mixing 0.45": partial(graphs.lfr, 1500, 0.45, 18, (15, 80), seed=903),
     "LFR, 3,000 items, mixing 0.55": partial(graphs.lfr, 3000, 0.55, 22, (20, 150), seed=904),
-    "overlapping, 24 groups": lambda: single(*graphs.cover(1200, 24, 0.25, 18, seed=905)),
+    "overlapping, 24 groups": lambda: single_labels(*graphs.cover(1200, 24, 0.25, 18, seed=905)),
     "8 neighbors, 14 clouds": clouds(8, 1400, 14, 4, 0.35),
     "12 neighbors, 18 unequal clouds": clouds(12, 1800, 18, 8, 0.5, 6),
     "karate club (networkx)": lambda: labeled(nx.karate_club_graph(), "club"),
@@ -78,7 +78,7 @@ GRAPHS: dict[str, Source] = {
     "Gaussian partition (networkx)": lambda: partitioned(
         nx.gaussian_random_partition_graph(800, 40, 8, 0.25, 0.012, seed=0)
     ),
-    "5 neighbors, digits": partial(neighbor_graph, partial(measured, "digits"), 5),
+    "5 neighbors, digits": partial(neighbor_graph, partial(sklearn_dataset, "digits"), 5),
 }
 
 

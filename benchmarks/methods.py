@@ -1,4 +1,4 @@
-"""Other methods: each maps similarities and the number of clusters r to labels or sets."""
+"""Other clustering methods: functions of similarities and r that return labels or sets."""
 
 import random
 from collections.abc import Callable
@@ -15,6 +15,7 @@ def spectral_clustering(A: Any, r: int) -> Any:
 
 
 def igraph_of(A: Any) -> tuple[Any, list[float]]:
+    """Return an igraph graph and the weights of its edges."""
     import igraph
 
     half = sparse.triu(sparse.coo_array(A), k=1).tocoo()
@@ -22,14 +23,14 @@ def igraph_of(A: Any) -> tuple[Any, list[float]]:
 
 
 def leiden_runs(A: Any) -> Callable[[float], Any]:
-    """Return a function of the resolution: labels of two iterations of igraph's Leiden."""
+    """Return a function of the resolution that returns the labels of igraph's Leiden algorithm."""
     graph, weights = igraph_of(A)
-    even = None if len(set(weights)) == 1 else weights
+    edge_weights = None if len(set(weights)) == 1 else weights
 
     def run(resolution: float) -> Any:
         random.seed(0)  # igraph draws from it
         clusters = graph.community_leiden(
-            "modularity", weights=even, resolution=resolution, n_iterations=2
+            "modularity", weights=edge_weights, resolution=resolution, n_iterations=2
         )
         return np.array(clusters.membership)
 
@@ -52,11 +53,12 @@ def leiden_search(run: Callable[[float], Any], n: int, r: int, steps: int = 12) 
 
 
 def leiden(A: Any, r: int) -> Any:
-    """Maximize modularity; the number of clusters is not given."""
+    """Return labels of largest modularity; r is not used."""
     return leiden_runs(A)(1.0)
 
 
 def leiden_with_r(A: Any, r: int) -> Any:
+    """Return the labels at the resolution that gives r clusters."""
     return leiden_search(leiden_runs(A), A.shape[0], r)
 
 
@@ -74,30 +76,31 @@ METHODS = {
 }
 
 
-def of_cdlib(name: str, **options: Any) -> Callable[[Any, int], list[Any]]:
+def cdlib_method(name: str, **options: Any) -> Callable[[Any, int], list[Any]]:
     """Return a method of cdlib that finds overlapping sets; the option "r" is replaced by r."""
 
     def run(A: Any, r: int) -> list[Any]:
         import networkx as nx
         from cdlib import algorithms
 
-        given = {key: r if value == "r" else value for key, value in options.items()}
-        found = getattr(algorithms, name)(nx.from_scipy_sparse_array(A), **given)
-        return [np.array(items) for items in found.communities if len(items) > 1]
+        arguments = {key: r if value == "r" else value for key, value in options.items()}
+        clustering = getattr(algorithms, name)(nx.from_scipy_sparse_array(A), **arguments)
+        return [np.array(items) for items in clustering.communities if len(items) > 1]
 
     return run
 
 
 def leiden_sets(A: Any, r: int) -> list[Any]:
+    """Return the clusters of `leiden_with_r` as sets."""
     labels = np.asarray(leiden_with_r(A, r))
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 OVERLAPPING = {
     "Leiden with r": leiden_sets,
-    "LFM": of_cdlib("lfm", alpha=0.8),
-    "SLPA": of_cdlib("slpa"),
-    "BigClam": of_cdlib("big_clam", dimensions="r", iterations=30),
-    "DEMON": of_cdlib("demon", epsilon=0.25),
-    "k-clique, k = 4": of_cdlib("kclique", k=4),
+    "LFM": cdlib_method("lfm", alpha=0.8),
+    "SLPA": cdlib_method("slpa"),
+    "BigClam": cdlib_method("big_clam", dimensions="r", iterations=30),
+    "DEMON": cdlib_method("demon", epsilon=0.25),
+    "k-clique, k = 4": cdlib_method("kclique", k=4),
 }

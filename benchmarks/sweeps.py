@@ -13,7 +13,7 @@ from odsymnmf.init import greedy as greedy_init
 from odsymnmf.similarity import as_similarity, cosine
 from odsymnmf.solvers.losses import make_solver
 
-# Every case is measured in this many rounds, each for at least so many seconds: a shared machine
+# Every case is measured in this many rounds, each for at least this many seconds: a shared machine
 # may be slow for several seconds.
 ROUNDS, ROUND_SECONDS = 10, 0.5
 

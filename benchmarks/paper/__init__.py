@@ -1,1 +1,1 @@
-"""The tables and figures of the paper: ``python -m benchmarks.paper all --out DIR``."""
+"""Reproduce the tables and figures of the paper: ``python -m benchmarks.paper all --out DIR``."""
