@@ -1,6 +1,6 @@
 """The public API, compared with public_api.txt.
 
-After an intended change, write it again: ``python tests/test_api.py > tests/public_api.txt``.
+After an intended change, update it: ``python tests/test_api.py > tests/public_api.txt``.
 """
 
 import inspect
@@ -11,25 +11,26 @@ from typing import Any
 
 import odsymnmf
 
-# Users do not call the constructors and methods of these classes.
-MADE_BY_FUNCTIONS = ("odsymnmf.similarity.", "odsymnmf.distributed.")
+# Classes whose constructors and methods are private: functions return them.
+RETURNED_BY_FUNCTIONS = ("odsymnmf.similarity.", "odsymnmf.distributed.")
 
 
 def signature(name: str, value: Any) -> str:
-    """Return a name with the names and defaults of its parameters."""
+    """Return name(parameter=default, ...) without annotations."""
     parameters = inspect.signature(value).parameters.values()
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
     return f"{name}{inspect.Signature(plain)}"
 
 
 def members(name: str, value: Any) -> Iterator[str]:
+    """Yield the signatures of a public object and of its public members."""
     if isinstance(value, ModuleType):
         yield name
         for public in value.__all__:
             yield from members(f"{name}.{public}", getattr(value, public))
     elif inspect.isclass(value) and issubclass(value, Exception):
         yield name
-    elif inspect.isclass(value) and not name.startswith(MADE_BY_FUNCTIONS):
+    elif inspect.isclass(value) and not name.startswith(RETURNED_BY_FUNCTIONS):
         yield signature(name, value)
         for public in sorted(n for n in dir(value) if not n.startswith("_")):
             method = getattr(value, public)
@@ -52,10 +53,13 @@ def test_signatures_in_help_are_readable():
         if isinstance(value, ModuleType)
         for name in value.__all__
     ]
-    shown = [str(inspect.signature(value)) for value in values if inspect.isfunction(value)]
-    shown += [str(inspect.signature(odsymnmf.ODSymNMF)), str(inspect.signature(odsymnmf.SymNMF))]
-    assert len(shown) > 40
-    assert not [line for line in shown if "_typing" in line or "Union[" in line]
+    signatures = [str(inspect.signature(value)) for value in values if inspect.isfunction(value)]
+    signatures += [
+        str(inspect.signature(odsymnmf.ODSymNMF)),
+        str(inspect.signature(odsymnmf.SymNMF)),
+    ]
+    assert len(signatures) > 40
+    assert not [text for text in signatures if "_typing" in text or "Union[" in text]
 
 
 if __name__ == "__main__":

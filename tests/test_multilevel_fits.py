@@ -30,11 +30,11 @@ def dense(H):
 
 def test_both_storages_give_the_same_fit(graph):
     A, truth = graph
-    full, few = (multilevel(10, storage, tol=1e-6).fit(A) for storage in STORAGES)
-    assert sparse.issparse(few.membership_)
-    assert few.objective_ == pytest.approx(full.objective_, rel=1e-3)  # penalized
-    np.testing.assert_array_equal(full.labels_, few.labels_)
-    assert normalized_mutual_info_score(full.labels_, truth) > 0.9
+    dense_fit, sparse_fit = (multilevel(10, storage, tol=1e-6).fit(A) for storage in STORAGES)
+    assert sparse.issparse(sparse_fit.membership_)
+    assert sparse_fit.objective_ == pytest.approx(dense_fit.objective_, rel=1e-3)
+    np.testing.assert_array_equal(dense_fit.labels_, sparse_fit.labels_)
+    assert normalized_mutual_info_score(dense_fit.labels_, truth) > 0.9
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -97,8 +97,8 @@ def test_fewer_groups_than_clusters_are_a_warning(storage):
 def test_unknown_pairs_keep_the_spectral_initialization(graph):
     A, truth = graph
     known = A.toarray()
-    hidden = np.triu(np.random.default_rng(0).random(A.shape) < 0.2, k=1)
-    known[hidden | hidden.T] = np.nan
+    unknown = np.triu(np.random.default_rng(0).random(A.shape) < 0.2, k=1)
+    known[unknown | unknown.T] = np.nan
     assert ODSymNMF(10).fit(known).settings_["init"] == "spectral"
     model = multilevel(10, False).fit(known)
     assert normalized_mutual_info_score(model.labels_, truth) > 0.8
@@ -107,8 +107,8 @@ def test_unknown_pairs_keep_the_spectral_initialization(graph):
 @pytest.mark.parametrize("loss", ["l2", "l1", "mixed", "robust"])
 def test_every_loss_starts_from_the_partition(graph, loss):
     A, _ = graph
-    first = od.factorize(A, 10, loss=loss, init="multilevel", max_iter=0)
-    assert first.H.any(axis=0).all()
-    assert ((first.H > 0).sum(axis=1) <= 1).all()
-    found = od.factorize(A, 10, loss=loss, init="multilevel", max_iter=3, restarts=0, tol=0.5)
-    assert found.objective < first.objective
+    initial = od.factorize(A, 10, loss=loss, init="multilevel", max_iter=0)
+    assert initial.H.any(axis=0).all()
+    assert ((initial.H > 0).sum(axis=1) <= 1).all()
+    f = od.factorize(A, 10, loss=loss, init="multilevel", max_iter=3, restarts=0, tol=0.5)
+    assert f.objective < initial.objective

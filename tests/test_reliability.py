@@ -33,7 +33,7 @@ def factorize(*args, **options):
 
 
 def features(rng):
-    """Return a table of items, some of them equal, empty or large."""
+    """Return features of items, some of which are equal, zero or large."""
     n, m = (int(v) for v in rng.integers(1, 14, 2))
     X = rng.random((n, m)) * (rng.random((n, m)) < rng.random())
     if rng.random() < 0.3:
@@ -50,12 +50,12 @@ def similarities(rng):
     X = features(rng)
     n = len(X)
     A = X @ X.T
-    shape = rng.integers(4)
-    if shape == 1:
+    kind = rng.integers(4)
+    if kind == 1:
         A = (rng.random((n, n)) < rng.random()).astype(float)
-    elif shape == 2:
+    elif kind == 2:
         A = rng.standard_normal((n, n)) * (rng.random((n, n)) < rng.random())
-    elif shape == 3:
+    elif kind == 3:
         A = np.zeros((n, n))
         A[rng.integers(n)] = rng.random()
     A = np.triu(A, 1) * 10.0 ** rng.integers(-6, 7)
@@ -63,7 +63,7 @@ def similarities(rng):
 
 
 def problem(rng, kind):
-    """Return an input of factorize and the same similarities as a float64 matrix."""
+    """Return similarities of a kind of input, and the same as a float64 matrix."""
     dtype = [np.float64, np.float64, np.float32][rng.integers(3)]
     if kind.startswith("gram"):
         X = features(rng).astype(dtype)
@@ -75,16 +75,17 @@ def problem(rng, kind):
     return sparse.csr_array(A) if kind == "sparse" else A, A.astype(np.float64)
 
 
-def pair_weights(rng, n, which):
-    if which == "equal":
+def pair_weights(rng, n, kind):
+    """Return weights of pairs: None, some zero, or some zero and others random."""
+    if kind == "equal":
         return None
-    W = (rng.random((n, n)) < 0.7) * (1.0 if which == "unknown" else 2.0 * rng.random((n, n)))
+    W = (rng.random((n, n)) < 0.7) * (1.0 if kind == "unknown" else 2.0 * rng.random((n, n)))
     W = np.triu(W, 1)
     return W + W.T + np.eye(n)
 
 
-def value(name, l1_ratio, errors, zero_errors):
-    """Return the loss given f_1 and f_2 at H and at zero."""
+def loss_value(name, l1_ratio, errors, zero_errors):
+    """Return the loss given (f_1, f_2) at H and at zero."""
     if name in ("l1", "l2", "symnmf"):
         return errors[0 if name == "l1" else 1]
     relative = errors / np.where(zero_errors > 0, zero_errors, 1.0)
@@ -135,19 +136,21 @@ def test_h_is_valid_f_never_rises_and_is_exact(name, kind, which, seed):
     )
     assert np.isfinite(f.H).all()
     assert (f.H >= 0).all()
-    counted = np.ones_like(full, dtype=bool) if name == "symnmf" else ~np.eye(len(full), dtype=bool)
-    a, p = full[counted], (np.float64(f.H) @ np.float64(f.H).T)[counted]
-    w = 1.0 if W is None else W[counted]
+    included = (
+        np.ones_like(full, dtype=bool) if name == "symnmf" else ~np.eye(len(full), dtype=bool)
+    )
+    a, p = full[included], (np.float64(f.H) @ np.float64(f.H).T)[included]
+    w = 1.0 if W is None else W[included]
 
     def sums(e, w=1.0):
         return np.array([np.sum(w * np.abs(e)), np.sum(w * e**2)])
 
     zero_errors = sums(a, w)
-    exact = value(name, l1_ratio, sums(a - p, w), zero_errors)
-    size = max(value(name, l1_ratio, sums(np.abs(a) + p), zero_errors), f.history[0])
+    exact = loss_value(name, l1_ratio, sums(a - p, w), zero_errors)
+    size = max(loss_value(name, l1_ratio, sums(np.abs(a) + p), zero_errors), f.history[0])
     rounding = (1e-4 if f.H.dtype == np.float32 else 1e-9) * size
     if kind.startswith("gram"):  # computed over all pairs, minus the diagonal
-        rounding += 1e-13 * value(name, l1_ratio, sums(full), zero_errors)
+        rounding += 1e-13 * loss_value(name, l1_ratio, sums(full), zero_errors)
     assert f.objective >= 0
     assert abs(f.objective - exact) <= rounding
     assert (np.diff(f.history) <= rounding).all()
@@ -155,7 +158,7 @@ def test_h_is_valid_f_never_rises_and_is_exact(name, kind, which, seed):
 
 @settings(max_examples=60)
 @given(st.sampled_from(list(LOSSES)), st.sampled_from([*INPUTS, "unknown"]), SEEDS)
-# Cube roots have other digits at other scales.
+# Cube roots were rounded differently at other scales.
 @example("symnmf", "dense", (22, 36))
 def test_scaling_a_by_a_power_of_four_scales_h_exactly(name, kind, seed):
     rng = np.random.default_rng(seed)
@@ -181,19 +184,19 @@ def test_scaling_a_by_a_power_of_four_scales_h_exactly(name, kind, seed):
     options = {"init": str(rng.choice(["greedy", "random", "zero"])), "max_iter": 15}
     options |= {"restarts": None if name == "symnmf" else 1, "random_state": 0, **LOSSES[name]}
     r = int(rng.integers(1, 5))
-    one, other = (factorize(scaled(s), r, **options) for s in (dtype(1), root))
-    np.testing.assert_array_equal(other.H, one.H * root)
+    f, f_scaled = (factorize(scaled(s), r, **options) for s in (dtype(1), root))
+    np.testing.assert_array_equal(f_scaled.H, f.H * root)
     power = {"l1": 2, "l2": 4, "symnmf": 4}.get(name, 0) * e
-    np.testing.assert_array_equal(other.history, np.ldexp(one.history, power))
+    np.testing.assert_array_equal(f_scaled.history, np.ldexp(f.history, power))
 
 
 def test_convergence_of_an_empty_h_does_not_depend_on_the_scale():
     A = np.zeros((4, 4))
     A[0, 3] = A[3, 0] = 0.51345494
     options = {"loss": "l1", "init": "random", "random_state": 0, "max_iter": 5}
-    one, other = (factorize(s * s * A, 2, **options) for s in (1.0, 2.0**-37))
-    np.testing.assert_array_equal(other.H, 2.0**-37 * one.H)
-    np.testing.assert_array_equal(other.history, 2.0**-74 * one.history)
+    f, f_scaled = (factorize(s * s * A, 2, **options) for s in (1.0, 2.0**-37))
+    np.testing.assert_array_equal(f_scaled.H, 2.0**-37 * f.H)
+    np.testing.assert_array_equal(f_scaled.history, 2.0**-74 * f.history)
 
 
 @pytest.mark.parametrize("upper", [None, 0.4])
@@ -229,8 +232,8 @@ def test_many_sweeps_do_not_drift():
         assert f.history[0] == pytest.approx(start.objective, rel=1e-10)
 
 
-def unsound(shape, form="csr"):
-    """Return a sparse matrix one of whose indices points far outside."""
+def with_invalid_index(shape, form="csr"):
+    """Return a sparse matrix with one index out of range."""
     S = sparse.random_array(shape, density=0.5, random_state=np.random.default_rng(0)).asformat(
         form
     )
@@ -242,9 +245,9 @@ def unsound(shape, form="csr"):
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_an_index_out_of_range_is_an_error_wherever_it_comes_in(form):
-    """Compiled code would follow it: a segmentation fault."""
-    A, S, H = np.ones((6, 6)), unsound((6, 6), form), unsound((6, 3), form)
+def test_an_index_out_of_range_is_an_error_in_every_function(form):
+    """Compiled code would read outside the array: a segmentation fault."""
+    A, S, H = np.ones((6, 6)), with_invalid_index((6, 6), form), with_invalid_index((6, 3), form)
     model = od.ODSymNMF(2).fit(A)
     for use in (
         lambda: od.factorize(S, 2),

@@ -15,11 +15,11 @@ from odsymnmf.solvers import losses
 
 
 def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
-    seen = {}
+    received = {}
     original = od.ODSymNMF.__init__
 
     def spy(self, **parameters):
-        seen.update(parameters)
+        received.update(parameters)
         original(self, **parameters)
 
     spy.__signature__ = inspect.signature(original)
@@ -30,11 +30,11 @@ def test_options_reach_the_estimator(edges, tmp_path, monkeypatch):
     given |= {"checkpoint": str(tmp_path / "c"), "checkpoint_every": 7.0}
     options = [x for name, value in given.items() for x in ("--" + name.replace("_", "-"), value)]
     assert run("cluster", edges, *options, "-q", "-o", tmp_path / "run").exit_code == 0
-    rest = {"affinity": "precomputed", "sparse_membership": "auto"}
-    assert seen == {**given, **rest, "resolution": None, "verbose": 0}
+    defaults = {"affinity": "precomputed", "sparse_membership": "auto"}
+    assert received == {**given, **defaults, "resolution": None, "verbose": 0}
     resolution = ("-r", "auto", "--resolution", 2)
     assert run("cluster", edges, *resolution, "-q", "-o", tmp_path / "other").exit_code == 0
-    assert (seen["n_clusters"], seen["resolution"]) == ("auto", 2.0)
+    assert (received["n_clusters"], received["resolution"]) == ("auto", 2.0)
 
 
 def test_choices_are_those_of_the_library():

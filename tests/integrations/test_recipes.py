@@ -1,4 +1,4 @@
-"""The recipes of the site: from data to a picture to a decision, each in a process of its own."""
+"""The recipes of the site, each run in its own process."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import odsymnmf
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
-# What must hold of the names that a recipe leaves behind.
+# A condition on the variables of every recipe after it has run.
 EXPECTED = {
     "network": 'len(groups) == 6 and "Marius" in between.index and "cluster" in G.nodes[name]',
     "dataframe": "len(keep) == 6 and accuracy(keep) > accuracy(every[:6])",
@@ -20,14 +20,14 @@ EXPECTED = {
 }
 RUN = """
 import runpy, sys
-left = runpy.run_path(sys.argv[1], run_name="__main__")
+result = runpy.run_path(sys.argv[1], run_name="__main__")
 from matplotlib import pyplot
 assert pyplot.get_fignums(), "no picture"
-assert eval(sys.argv[2], left), {name: left.get(name) for name in ("scores", "found", "keep")}
+assert eval(sys.argv[2], result), {name: result.get(name) for name in ("scores", "found", "keep")}
 """
 
 
-def test_every_recipe_is_tried():
+def test_every_recipe_is_tested():
     assert sorted(path.stem for path in RECIPES.glob("*.py")) == sorted(EXPECTED)
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from io_files import WITH_NAMES, WITHOUT_NAMES, A, parquet, saved
+from io_files import WITH_NAMES, WITHOUT_NAMES, A, parquet, saved_bytes
 from scipy import sparse
 
 from odsymnmf import io
@@ -42,7 +42,7 @@ def npz_with(**arrays):
     sound = sparse.csr_array(A)
     parts = {"format": b"csr", "shape": sound.shape, "_is_array": True}
     parts |= {"data": sound.data, "indices": sound.indices, "indptr": sound.indptr}
-    return saved(lambda f: np.savez(f, **(parts | arrays)))
+    return saved_bytes(lambda f: np.savez(f, **(parts | arrays)))
 
 
 BAD = [
@@ -77,11 +77,15 @@ BAD = [
     # SciPy writes beyond the matrix here.
     ("a.mtx", ARRAY.replace(b"general", b"symmetric") + b"1 3\n1\n2\n3\n", "1 rows and 3 columns"),
     # NumPy and SciPy
-    ("a.npy", saved(lambda f: np.save(f, np.array([[1, None]]))), "allow_pickle=False"),
-    ("a.npy", saved(lambda f: np.save(f, np.array([["a", "b"]]))), "holds values of type <U1; "),
-    ("a.npy", saved(lambda f: np.save(f, A[0])), r"an array of shape \(5,\); "),
+    ("a.npy", saved_bytes(lambda f: np.save(f, np.array([[1, None]]))), "allow_pickle=False"),
+    (
+        "a.npy",
+        saved_bytes(lambda f: np.save(f, np.array([["a", "b"]]))),
+        "holds values of type <U1; ",
+    ),
+    ("a.npy", saved_bytes(lambda f: np.save(f, A[0])), r"an array of shape \(5,\); "),
     ("a.npz", b"PK\x03\x04 and so on", ": is not a valid npz file "),
-    ("a.npz", saved(lambda f: np.savez(f, A)), "it is not a sparse matrix of scipy"),
+    ("a.npz", saved_bytes(lambda f: np.savez(f, A)), "it is not a sparse matrix of scipy"),
     ("a.npz", npz_with(indices=np.full(8, 10**6)), ": is not a valid npz file "),
     ("a.npz", npz_with(indptr=np.array([0, 10**6, 0, 0, 0, 0])), "indptr decreases"),
     ("a.npz", npz_with(data=np.array([None] * 8)), "allow_pickle=False"),

@@ -13,9 +13,9 @@ from io_files import (
     WITH_NAMES,
     WITHOUT_NAMES,
     A,
+    delimited,
     format_of,
-    joined,
-    saved,
+    saved_bytes,
     values,
 )
 from scipy import sparse
@@ -33,19 +33,19 @@ NUMBERS = ["0", "1", "2", "3", "4"]
     + [(name, data, NUMBERS) for name, data in WITHOUT_NAMES.items()],
 )
 def test_every_format(read, name, data, names, forced):
-    found = read(data, name, format=format_of(name) if forced else None)
-    assert (found.format, found.names) == (format_of(name), names)
-    assert isinstance(found.matrix, np.ndarray | sparse.csr_array)
-    np.testing.assert_array_equal(values(found), A)
+    dataset = read(data, name, format=format_of(name) if forced else None)
+    assert (dataset.format, dataset.names) == (format_of(name), names)
+    assert isinstance(dataset.matrix, np.ndarray | sparse.csr_array)
+    np.testing.assert_array_equal(values(dataset), A)
 
 
 @pytest.mark.parametrize("name", ADJACENCY)
 def test_adjacency_lists(read, name):
-    found = read(ADJACENCY[name], name)
-    assert (found.format, sorted(found.names)) == ("adjlist", NAMES)
-    assert found.messages == ["no weights found: every edge has weight 1"]
-    order = [found.names.index(node) for node in NAMES]
-    np.testing.assert_array_equal(np.array(values(found))[np.ix_(order, order)], A != 0)
+    dataset = read(ADJACENCY[name], name)
+    assert (dataset.format, sorted(dataset.names)) == ("adjlist", NAMES)
+    assert dataset.messages == ["no weights found: every edge has weight 1"]
+    order = [dataset.names.index(node) for node in NAMES]
+    np.testing.assert_array_equal(np.array(values(dataset))[np.ix_(order, order)], A != 0)
 
 
 @pytest.mark.parametrize(
@@ -70,22 +70,22 @@ def test_round_trip(tmp_path_factory, ending, square):
     names = [f"item {k}" for k in range(len(square))]
     table = [("", *names), *((name, *row) for name, row in zip(names, rows, strict=True))]
     data = {
-        "npy": lambda: saved(lambda f: np.save(f, square)),
-        "npz": lambda: saved(lambda f: sparse.save_npz(f, sparse.csr_array(square))),
-        "csv": lambda: joined(table),
-        "mtx": lambda: saved(lambda f: mmwrite(f, sparse.coo_array(square), precision=17)),
+        "npy": lambda: saved_bytes(lambda f: np.save(f, square)),
+        "npz": lambda: saved_bytes(lambda f: sparse.save_npz(f, sparse.csr_array(square))),
+        "csv": lambda: delimited(table),
+        "mtx": lambda: saved_bytes(lambda f: mmwrite(f, sparse.coo_array(square), precision=17)),
     }[ending]()
     path = tmp_path_factory.mktemp("trip") / f"a.{ending}"
     path.write_bytes(data)
-    found = io.read(path)
+    dataset = io.read(path)
     # pandas before 3.1 may be off by one in the last digit.
-    np.testing.assert_allclose(values(found), square, rtol=1e-15 if ending == "csv" else 0)
-    assert found.names == (names if ending == "csv" else [str(k) for k in range(len(rows))])
+    np.testing.assert_allclose(values(dataset), square, rtol=1e-15 if ending == "csv" else 0)
+    assert dataset.names == (names if ending == "csv" else [str(k) for k in range(len(rows))])
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int16, np.float16, np.float32, ">f8"])
 def test_types_of_numbers(read, dtype):
-    matrix = read(saved(lambda f: np.save(f, abs(A).astype(dtype))), "a.npy").matrix
+    matrix = read(saved_bytes(lambda f: np.save(f, abs(A).astype(dtype))), "a.npy").matrix
     assert matrix.dtype == (np.float32 if dtype in (np.float16, np.float32) else np.float64)
     np.testing.assert_array_equal(matrix, abs(A).astype(dtype))
 
@@ -98,9 +98,9 @@ def test_labels_and_classes_of_nodes(read):
     for node, name, group in (("n0", "Ann", "x"), ("n1", "Bob", "y"), ("n2", "Cid", "x")):
         G.add_node(node, name=name, group=group)
     G.add_edges_from([("n0", "n1", {"value": 2}), ("n1", "n2", {"value": 1})])
-    found = read("\n".join(networkx.generate_graphml(G)), "a.graphml")
-    assert (found.names, found.target) == (["Ann", "Bob", "Cid"], ["x", "y", "x"])
-    assert values(found) == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    dataset = read("\n".join(networkx.generate_graphml(G)), "a.graphml")
+    assert (dataset.names, dataset.target) == (["Ann", "Bob", "Cid"], ["x", "y", "x"])
+    assert values(dataset) == [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
     G.nodes["n1"]["name"] = "Ann"
     assert read("\n".join(networkx.generate_graphml(G)), "a.graphml").names == ["n0", "n1", "n2"]
 
@@ -116,17 +116,20 @@ def test_an_edge_attribute_by_name(read):
 def test_gml_with_utf8_and_without_or_with_repeated_labels(read):
     nodes = 'node [ id 0 label "é&amp;" ] node [ id 1 label "b" ]'
     edges = "edge [ source 0 target 1 ] edge [ source 1 target 0 ]"
-    found = read(f"graph [ {nodes} {edges} ]", "a.gml")
-    assert (found.names, values(found)) == (["é&", "b"], [[0, 2], [2, 0]])
+    dataset = read(f"graph [ {nodes} {edges} ]", "a.gml")
+    assert (dataset.names, values(dataset)) == (["é&", "b"], [[0, 2], [2, 0]])
     for labels in (("", ""), ('label "x"', 'label "x"')):
         nodes = " ".join(f"node [ id {k + 7} {label} ]" for k, label in enumerate(labels))
-        found = read(f"graph [ {nodes} edge [ source 7 target 8 ] ]", "a.gml")
-        assert found.names == ["7", "8"]
+        dataset = read(f"graph [ {nodes} edge [ source 7 target 8 ] ]", "a.gml")
+        assert dataset.names == ["7", "8"]
 
 
 def test_pajek_vertices_without_labels_and_lists_of_links(read):
-    found = read("*Vertices 3\n2 two\n*Edges\n1 2\n2 3 5\n", "a.net")
-    assert (found.names, values(found)) == (["1", "two", "3"], [[0, 1, 0], [1, 0, 5], [0, 5, 0]])
+    dataset = read("*Vertices 3\n2 two\n*Edges\n1 2\n2 3 5\n", "a.net")
+    assert (dataset.names, values(dataset)) == (
+        ["1", "two", "3"],
+        [[0, 1, 0], [1, 0, 5], [0, 5, 0]],
+    )
     for section in ("*Edgeslist", "*arcslist"):
         with pytest.raises(io.InputError, match=rf"\{section} is not supported: write its links"):
             read(f"{PAJEK}{section}\n1 2 3\n", "a.net")

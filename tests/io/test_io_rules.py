@@ -3,7 +3,7 @@
 import networkx
 import numpy as np
 import pytest
-from io_files import joined, saved, values
+from io_files import delimited, saved_bytes, values
 from scipy import sparse
 from scipy.io import mmwrite
 
@@ -21,11 +21,11 @@ EXPECTED = {
 ONE_WAY = networkx.DiGraph([("0", "1", {"weight": 4}), ("1", "0", {"weight": 1})])
 ONE_WAY.add_edge("1", "2", weight=2)
 DIRECTED_FILES = {
-    "a.csv": joined([("0", "1", 4), ("1", "0", 1), ("1", "2", 2)]),
-    "a.txt": joined([("x", "y", "z"), *DIRECTED.tolist()], " "),
-    "a.mtx": saved(lambda f: mmwrite(f, sparse.coo_array(DIRECTED), symmetry="general")),
-    "a.npy": saved(lambda f: np.save(f, DIRECTED)),
-    "a.npz": saved(lambda f: sparse.save_npz(f, sparse.csr_array(DIRECTED))),
+    "a.csv": delimited([("0", "1", 4), ("1", "0", 1), ("1", "2", 2)]),
+    "a.txt": delimited([("x", "y", "z"), *DIRECTED.tolist()], " "),
+    "a.mtx": saved_bytes(lambda f: mmwrite(f, sparse.coo_array(DIRECTED), symmetry="general")),
+    "a.npy": saved_bytes(lambda f: np.save(f, DIRECTED)),
+    "a.npz": saved_bytes(lambda f: sparse.save_npz(f, sparse.csr_array(DIRECTED))),
     "a.graphml": "\n".join(networkx.generate_graphml(ONE_WAY)).encode(),
     "a.gml": "\n".join(networkx.generate_gml(ONE_WAY)).encode(),
 }
@@ -74,10 +74,10 @@ RULES = [
     ("a.graphml", networkx.generate_graphml(PARALLEL), [[0, 3, 0], [3, 0, 1], [0, 1, 0]], REPEATED),
     ("a.gml", networkx.generate_gml(PARALLEL), [[0, 3, 0], [3, 0, 1], [0, 1, 0]], REPEATED),
     ("a.mtx", SYMMETRIC, [[0, 3], [3, 0]], ENTRIES),
-    ("a.npz", saved(lambda f: sparse.save_npz(f, TWICE)), [[0, 3], [3, 0]], ENTRIES),
+    ("a.npz", saved_bytes(lambda f: sparse.save_npz(f, TWICE)), [[0, 3], [3, 0]], ENTRIES),
     ("a.csv", "a,a,nan\nb,c,1\n", [[0, 0, 0], [0, 0, 1], [0, 1, 0]], "self-loops are left out: 1"),
     ("a.csv", "x,y,z\nnan,1,1\n1,5,1\n1,1,inf\n", ONES, DIAGONAL),
-    ("a.npy", saved(lambda f: np.save(f, LOOPS)), ONES, DIAGONAL),
+    ("a.npy", saved_bytes(lambda f: np.save(f, LOOPS)), ONES, DIAGONAL),
     ("a.csv", ",x,y,z\nx,,1,2\ny,1,,3.5\nz,2,3.5,\n", [[0, 1, 2], [1, 0, 3.5], [2, 3.5, 0]], None),
     ("a.csv", "a,b,0.1\nb,a,0.1000000000002\n", [[0, 0.1000000000001], [0.1000000000001, 0]], None),
     ("a.gexf", networkx.generate_gexf(PATH), [[0, 1, 0], [1, 0, 2], [0, 2, 0]], None),
@@ -123,9 +123,9 @@ UNKNOWN = [[0, 1, NAN, NAN], [1, 0, 2, NAN], [NAN, 2, 0, 3], [NAN, NAN, 3, 0]]
             b"a b 1\nb a 1\na c nan\nc a nan\na d nan\nd b nan\nb d nan\nd a nan\n"
             b"b c 2\nc b 2\nc d nan\nd c 3\n",
         ),
-        ("a.npy", saved(lambda f: np.save(f, UNKNOWN))),
-        ("a.npz", saved(lambda f: sparse.save_npz(f, sparse.csr_array(np.array(UNKNOWN))))),
-        ("a.mtx", saved(lambda f: mmwrite(f, np.array(UNKNOWN)))),
+        ("a.npy", saved_bytes(lambda f: np.save(f, UNKNOWN))),
+        ("a.npz", saved_bytes(lambda f: sparse.save_npz(f, sparse.csr_array(np.array(UNKNOWN))))),
+        ("a.mtx", saved_bytes(lambda f: mmwrite(f, np.array(UNKNOWN)))),
     ],
 )
 def test_pairs_without_a_value_are_unknown(read, name, data):

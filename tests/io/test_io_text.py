@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from io_files import joined, values
+from io_files import delimited, values
 
 from odsymnmf import io
 
@@ -192,11 +192,11 @@ X = [[1.0, 0.0, 2.5], [0.0, -1.0, 0.0]]
 @pytest.mark.parametrize(
     ("data", "names", "columns"),
     [
-        (joined([("", *"uvw"), ("a", *X[0]), ("b", *X[1])]), ["a", "b"], ["u", "v", "w"]),
-        (joined([("id", *"uvw"), (7, *X[0]), (8, *X[1])]), ["7", "8"], ["u", "v", "w"]),
-        (joined([("a", *X[0]), ("b", *X[1])]), ["a", "b"], None),
-        (joined(X), ["0", "1"], None),
-        (joined(["uvw", *X]), ["0", "1"], ["u", "v", "w"]),
+        (delimited([("", *"uvw"), ("a", *X[0]), ("b", *X[1])]), ["a", "b"], ["u", "v", "w"]),
+        (delimited([("id", *"uvw"), (7, *X[0]), (8, *X[1])]), ["7", "8"], ["u", "v", "w"]),
+        (delimited([("a", *X[0]), ("b", *X[1])]), ["a", "b"], None),
+        (delimited(X), ["0", "1"], None),
+        (delimited(["uvw", *X]), ["0", "1"], ["u", "v", "w"]),
         (b"a,u,1\na,v,0\na,w,2\na,w,.5\nb,v,-1\n", ["a", "b"], ["u", "v", "w"]),
     ],
 )

@@ -17,7 +17,7 @@ from odsymnmf.similarity import cosine
 VOID = {"meta", "input", "img"}
 
 
-class Reader(HTMLParser):
+class PageChecker(HTMLParser):
     """Check that tags are closed in order; collect tags, links and text."""
 
     def __init__(self, html):
@@ -42,18 +42,20 @@ class Reader(HTMLParser):
 
 
 def data_of(html):
+    """Return the JSON data of a page."""
     return json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
 
 
 def curve_of(html):
+    """Return the SVG of the convergence plot."""
     return base64.b64decode(re.search(r"data:image/svg.xml;base64,([^\"]*)", html)[1])
 
 
 def test_well_formed_and_self_contained(make, les_miserables):
     A, H, names, history = les_miserables
     html = make(A, H, names, history, restarts=[2], facts={"random seed": "abc"})
-    reader = Reader(html)
-    assert {a.partition(":")[0] if a[0] != "#" else "#" for a in reader.addresses} == {"#", "data"}
+    page = PageChecker(html)
+    assert {a.partition(":")[0] if a[0] != "#" else "#" for a in page.addresses} == {"#", "data"}
     assert "http" not in html.replace("http-equiv", "")
     assert sorted(data_of(html)["names"]) == sorted(names)
     sections = ["clusters", "matrix", "graph", "overlap", "items", "curve", "run"]
@@ -64,10 +66,10 @@ def test_well_formed_and_self_contained(make, les_miserables):
 
 
 def test_hostile_names(hostile_page, hostile_names):
-    reader = Reader(hostile_page)
-    assert reader.tags.count("script") == 2
-    assert reader.tags.count("img") == 1  # the curve
-    assert "b" not in reader.tags
+    page = PageChecker(hostile_page)
+    assert page.tags.count("script") == 2
+    assert page.tags.count("img") == 1  # the curve
+    assert "b" not in page.tags
     hostile_page.encode("utf-8")
     names = data_of(hostile_page)["names"]
     assert names[:5] == hostile_names[:5]
@@ -94,7 +96,7 @@ def test_degenerate_runs(make, two_cliques, history):
     ]:
         with np.errstate(all="raise"):
             html = make(A, H, None, history)
-        Reader(html)
+        PageChecker(html)
         assert "nan" not in re.sub("data:image[^\"]*|name|unassigned|sha256[^']*", "", html)
 
 
@@ -139,7 +141,7 @@ def test_choice_topics_and_settings(make, two_cliques):
     settings = {"normalize": "degree (a sparse graph)"}
     attributes = {"n_clusters_search_": choice, "settings_": settings}
     html = make(*two_cliques, attributes=attributes, topics=topics)
-    Reader(html)
+    PageChecker(html)
     for text in (
         "Why 2 clusters",
         "The &lt;error&gt; is smallest",
