@@ -44,10 +44,11 @@ class Precomputed:
         values, roots = np.nan_to_num(S.data if sparse.issparse(S) else S), self.normalization.roots
         values = np.abs(values) if self.normalization.absolute else values
         if not sparse.issparse(S):
-            own = self.normalization.of_new(values.sum(axis=1, dtype=np.float64))
-            return (S * own[:, None] * roots).astype(S.dtype)
-        own = self.normalization.of_new(with_data(S, values).sum(axis=1).astype(np.float64))
-        return with_data(S, (S.data * own[entry_rows(S)] * roots[S.indices]).astype(S.dtype))
+            new_roots = self.normalization.of_new(values.sum(axis=1, dtype=np.float64))
+            return (S * new_roots[:, None] * roots).astype(S.dtype)
+        degrees = with_data(S, values).sum(axis=1).astype(np.float64)
+        new_roots = self.normalization.of_new(degrees)
+        return with_data(S, (S.data * new_roots[entry_rows(S)] * roots[S.indices]).astype(S.dtype))
 
     def to_arrays(self) -> dict[str, Any]:
         """Return the arrays that similarities of new items depend on."""

@@ -164,8 +164,8 @@ def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
     return X, list(X.index) if is_frame(X) else None
 
 
-def called(sets: list[list[int]], names: Sequence[Any] | None) -> list[list[Any]]:
-    """Return sets of items by their names; as they are where there are no names."""
+def with_names(sets: list[list[int]], names: Sequence[Any] | None) -> list[list[Any]]:
+    """Return the sets with names instead of indices, or as they are without names."""
     return sets if names is None else [[names[i] for i in items] for items in sets]
 
 
@@ -173,19 +173,18 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
     """Return weights of pairs as a matrix; if they have names, these must be those of A."""
     if weights is None:
         return None
-    given = to_similarity_matrix(weights)
-    own = given.names
-    if own is not None and names is not None and own != list(names):
-        where = first_difference(own, names)
+    data = to_similarity_matrix(weights)
+    if data.names is not None and names is not None and data.names != list(names):
+        where = first_difference(data.names, names)
         raise ValueError(
             f"weights and A are of different items: {where}. Bring weights into the order of A, "
             "for example with weights.loc[A.index, A.index]."
         )
-    return given.matrix
+    return data.matrix
 
 
 def _refuse_other(X: Any) -> None:
-    """Refuse texts, edges, None, and collections of something else than numbers."""
+    """Raise an error for texts, edges, None and collections that are not of numbers."""
     if sparse.issparse(X):  # a DOK array is a dict
         return
     is_list = isinstance(X, list | tuple)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
-from odsymnmf.inputs import called, is_frame
+from odsymnmf.inputs import is_frame, with_names
 from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_of
 from odsymnmf.similarity import Gram, Similarity, as_similarity
 from odsymnmf.solvers.losses import make_solver
@@ -209,7 +209,7 @@ def overlapping_sets(
     entries = entries[np.lexsort((view.rows[entries], -data[entries], columns[entries]))]
     ends = np.cumsum(np.bincount(columns[entries], minlength=view.r))
     sets = np.split(view.rows[entries], ends[:-1])
-    return called([items.tolist() for items in sets], names_of(H))
+    return with_names([items.tolist() for items in sets], names_of(H))
 
 
 @plain_signature

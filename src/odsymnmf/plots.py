@@ -162,14 +162,14 @@ def plot_n_clusters(search: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> ax.get_title()
     '4 clusters, evidence: clear'
     """
-    found = getattr(search, "n_clusters_search_", search)
-    if not hasattr(found, "partitions"):
+    search_result = getattr(search, "n_clusters_search_", search)
+    if not hasattr(search_result, "partitions"):
         raise ValueError('the number of clusters was given; use n_clusters="auto" to compare.')
-    ax, table = _axes(ax), found.table
+    ax, table = _axes(ax), search_result.table
     k = table["n_clusters"]
     ax.plot(k, table["stability"], "o-", color=POSITIVE, markersize=4, label="stability")
-    ax.axvline(found.n_clusters, color="0.6", linestyle="--", zorder=0)
-    title = f"{count(found.n_clusters, 'cluster')}, evidence: {found.evidence}"
+    ax.axvline(search_result.n_clusters, color="0.6", linestyle="--", zorder=0)
+    title = f"{count(search_result.n_clusters, 'cluster')}, evidence: {search_result.evidence}"
     ax.set(xlabel="number of clusters", ylabel="stability", title=title)
     if k.size and k.max() > 40:
         ax.set_xscale("log")

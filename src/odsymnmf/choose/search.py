@@ -1,7 +1,7 @@
-"""The search for the number of clusters.
+"""The search for the number of clusters: docs/choices.md, "Number of clusters".
 
-Graphs are partitioned at a range of resolutions (`init.multilevel`); other input is fitted with
-a range of numbers of clusters, all of it and parts of it.
+Graphs are partitioned at a range of resolutions (`init.multilevel`). Other input is fitted with a
+range of numbers of clusters; each fit is compared with fits to subsets of the items.
 """
 
 import warnings
@@ -144,8 +144,8 @@ def n_clusters(
     --------
     >>> import odsymnmf as od
     >>> A, groups = od.datasets.planted_partition([30] * 4, 0.4, 0.02, random_state=0)
-    >>> found = od.choose.n_clusters(A)
-    >>> found.n_clusters, found.evidence
+    >>> result = od.choose.n_clusters(A)
+    >>> result.n_clusters, result.evidence
     (4, 'clear')
     """
     A = as_similarity(A, weights, zero_weight)
@@ -172,16 +172,16 @@ def n_clusters(
         if is_graph:
             seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
             links = nonnegative(A)
-            found = GraphSearch(links, seed, progress).run(given, resolution)
-            if found.evidence == "none" and A.n > MIN_NODES * FINE and resolution is None:
+            result = GraphSearch(links, seed, progress).run(given, resolution)
+            if result.evidence == "none" and A.n > MIN_NODES * FINE and resolution is None:
                 # Groups may be smaller than a few nodes.
-                found = GraphSearch(links, seed, progress, FINE).run(given, None)
+                result = GraphSearch(links, seed, progress, FINE).run(given, None)
         else:
-            found = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
-    if found.evidence == "none":
+            result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
+    if result.evidence == "none":
         remedy = "give a number of clusters, or see the table of partitions for alternatives"
-        warnings.warn(f"n_clusters={found.n_clusters}: {found.reason}; {remedy}", stacklevel=2)
-    return found
+        warnings.warn(f"n_clusters={result.n_clusters}: {result.reason}; {remedy}", stacklevel=2)
+    return result
 
 
 class Coarse(NamedTuple):
@@ -238,11 +238,12 @@ class GraphSearch:
         if not self.runs:
             table = {name: np.empty(0) for name in (*Partitions._fields[:-1], "stability")}
             return NumberOfClusters(1, "none", "no two items are similar", None, table, [])
-        found = self.partitions() if resolution is None else [self.partition(resolution)]
+        partitions = self.partitions() if resolution is None else [self.partition(resolution)]
         table = {
-            name: np.array([getattr(p, name) for p in found]) for name in Partitions._fields[:-1]
+            name: np.array([getattr(p, name) for p in partitions])
+            for name in Partitions._fields[:-1]
         }
-        table["stability"], reproduced, ari = self.stability(found)
+        table["stability"], reproduced, ari = self.stability(partitions)
         row, evidence = self.choose(table, reproduced, ari)
         if resolution is not None:
             row = 0
@@ -252,8 +253,8 @@ class GraphSearch:
             row = best_row(table, distance <= max(distance.min(), np.log(STEP)))
         k = 1 if row is None else int(table["n_clusters"][row])
         k = k if candidates is None else nearest(candidates, k)
-        all_labels = np.full((len(found), self.n), -1, dtype=np.int32)
-        all_labels[:, self.items] = [p.labels[0][self.runs[0].node] for p in found]
+        all_labels = np.full((len(partitions), self.n), -1, dtype=np.int32)
+        all_labels[:, self.items] = [p.labels[0][self.runs[0].node] for p in partitions]
         reason = EVIDENCE[evidence]
         if row is not None:
             reason = f"resolution {table['resolution'][row]:.3g}; {reason}"
@@ -261,27 +262,27 @@ class GraphSearch:
 
     def partitions(self) -> list[Partitions]:
         """Return partitions from one group per component to groups of a few nodes."""
-        found = [self.partition(1.0)]
-        while found[0].resolution > LOWEST and (
-            len(found) < 2 or found[1].n_clusters > self.n_components
+        partitions = [self.partition(1.0)]
+        while partitions[0].resolution > LOWEST and (
+            len(partitions) < 2 or partitions[1].n_clusters > self.n_components
         ):
-            found.insert(0, self.partition(found[0].resolution / STEP))
-        most = min(len(run.volume) for run in self.runs) / MIN_NODES_PER_GROUP
-        while found[-1].resolution < HIGHEST and found[-1].n_clusters <= most:
-            found.append(self.partition(found[-1].resolution * STEP))
-        return found
+            partitions.insert(0, self.partition(partitions[0].resolution / STEP))
+        max_groups = min(len(run.volume) for run in self.runs) / MIN_NODES_PER_GROUP
+        while partitions[-1].resolution < HIGHEST and partitions[-1].n_clusters <= max_groups:
+            partitions.append(self.partition(partitions[-1].resolution * STEP))
+        return partitions
 
     def partition(self, resolution: float) -> Partitions:
         """Partition every coarse graph."""
         self.progress.update(f"resolution {resolution:.3g}")
-        rows, found = [], []
+        rows, labels = [], []
         for i, run in enumerate(self.runs):
             rng = np.random.default_rng([self.seed, i])
             groups = leiden(run.graph, run.volume, resolution, rng)
-            found.append(groups)
+            labels.append(groups)
             rows.append(self.measure(run, groups))
         k, modularity, length = np.median(rows, axis=0)
-        return Partitions(resolution, int(k), float(modularity), float(length), found)
+        return Partitions(resolution, int(k), float(modularity), float(length), labels)
 
     def measure(self, run: Coarse, groups: Array) -> tuple[int, float, float]:
         """Return the number of large groups, the modularity and the description length."""
@@ -290,19 +291,19 @@ class GraphSearch:
         k = np.count_nonzero(sizes * len(sizes) >= smallest)
         k = np.count_nonzero(sizes * k >= smallest)
         # Groups of less than half the size that counts are described as one.
-        kept = 2 * sizes * k >= smallest
-        merged = renumber(np.where(kept, np.arange(len(sizes)), len(sizes))[groups])
+        is_counted = 2 * sizes * k >= smallest
+        merged = renumber(np.where(is_counted, np.arange(len(sizes)), len(sizes))[groups])
         between, volume = aggregate(run.graph, run.volume, merged)
         W, total = as_matrix(between), volume.sum()
         modularity = W.diagonal().sum() / total - (volume @ volume) / total**2
         length = block_model_length(W / self.unit, np.bincount(merged, weights=run.sizes))
         return int(k), float(modularity), length
 
-    def stability(self, found: list[Partitions]) -> tuple[Array, Array, Array]:
-        """Return stability, the largest index that it averages, and the index among the runs."""
+    def stability(self, partitions: list[Partitions]) -> tuple[Array, Array, Array]:
+        """Return the stability, the largest index in its mean, and the mean index between runs."""
         sampled = [
             [groups[run.node[self.sample]] for groups, run in zip(p.labels, self.runs, strict=True)]
-            for p in found
+            for p in partitions
         ]
         ari = np.array([mean_index(combinations(labels, 2)) for labels in sampled])
         steps = [mean_index(zip(low, high, strict=True)) for low, high in pairwise(sampled)]
@@ -314,7 +315,7 @@ class GraphSearch:
     def choose(
         self, table: dict[str, Array], reproduced: Array, ari: Array
     ) -> tuple[int | None, str]:
-        """Return the row that is chosen and the evidence for it."""
+        """Return the chosen row of the table (or None) and the evidence for it."""
         length, modularity = table["description_length"], table["modularity"]
         one_group = sparse.csr_array([[self.graph.degrees.sum() / self.unit]])
         n = len(self.items)
@@ -356,39 +357,41 @@ def mean_index(pairs: Iterable[tuple[Array, Array]]) -> float:
 
 
 def best_row(table: dict[str, Array], eligible: Array) -> int:
-    """Return the row with the shortest description of those that are most stable."""
+    """Return the row with the shortest description among the most stable eligible rows."""
     stability = np.where(eligible, table["stability"], -np.inf)
     stable = stability >= stability.max() - SLACK
     return int(np.where(stable, table["description_length"], np.inf).argmin())
 
 
 def nearest(candidates: list[int], k: float) -> int:
-    """Return the candidate with the ratio to k nearest to 1."""
+    """Return the candidate whose ratio to k is nearest to 1."""
     return min(candidates, key=lambda c: abs(np.log(c / k)))
 
 
 class ShortFits:
-    """Short fits of one problem with at most ``most`` clusters."""
+    """Short fits of one problem with at most ``max_clusters`` clusters."""
 
-    def __init__(self, A: Similarity, options: FitOptions, summary: SimilaritySummary, most: int):
+    def __init__(
+        self, A: Similarity, options: FitOptions, summary: SimilaritySummary, max_clusters: int
+    ):
         self.options, self.summary, self.unscaled = options, summary, A
         settings = decide(A, 1, options, summary)
         scaling = normalization(A, settings, summary)
         self.A = A if scaling is None else A.scale(scaling.roots)
         self.eigenvectors = None
         if settings.init != "greedy":
-            self.eigenvectors = leading_eigenvectors(self.A, min(most, A.n))
+            self.eigenvectors = leading_eigenvectors(self.A, min(max_clusters, A.n))
 
     def fit(self, r: int) -> Factorization:
-        """Fit r clusters until the result is good enough to compare."""
+        """Fit r clusters with few sweeps."""
         settings = decide(self.unscaled, r, self.options, self.summary)
         init, V = settings.init, self.eigenvectors
         if V is not None and r <= V.shape[1]:
             init = rotate_to_axes(self.A, V[:, :r])
-        found = fit(self.A, r, replace(self.options, init=init, upper=settings.upper))
-        if found.status == "interrupted":
+        result = fit(self.A, r, replace(self.options, init=init, upper=settings.upper))
+        if result.status == "interrupted":
             raise KeyboardInterrupt
-        return found
+        return result
 
 
 def search_by_stability(
@@ -419,36 +422,39 @@ def search_by_stability(
         jobs = (delayed(run)(problem, r) for r in tried for problem in problems)
         fits = list(Parallel(n_jobs=n_jobs, require="sharedmem")(jobs))
     f0 = objective(problems[0].A, np.zeros((n, 1)), options.loss, l1_ratio=options.l1_ratio)
-    found, rows = [], []
+    all_labels, rows = [], []
     for i in range(0, len(fits), len(problems)):
-        whole, own = fits[i], labels(fits[i].H)
+        full, clusters = fits[i], labels(fits[i].H)
         pairs = list(zip(subsets, fits[i + 1 : i + len(problems)], strict=True))
-        stability = np.mean([agreement(whole.H[s], part.H).mean() for s, part in pairs])
-        ari = mean_index((own[s] + 1, labels(part.H) + 1) for s, part in pairs)
-        explained = 1 - whole.objective / f0 if f0 > 0 else np.nan
-        found.append(own)
+        stability = np.mean([agreement(full.H[s], subset.H).mean() for s, subset in pairs])
+        ari = mean_index((clusters[s] + 1, labels(subset.H) + 1) for s, subset in pairs)
+        explained = 1 - full.objective / f0 if f0 > 0 else np.nan
+        all_labels.append(clusters)
         rows.append((stability, explained, ari))
     stabilities, fractions, aris = np.array(rows).T
     table = {"n_clusters": np.array(tried), "stability": stabilities, "explained": fractions}
     top = int(stabilities.argmax())
     stable = np.flatnonzero(stabilities >= stabilities[top] - SUBSET_SLACK)
-    row = int(max(i for i in stable if i == top or all_in_use(found[i], tried[i])))
+    row = int(max(i for i in stable if i == top or all_in_use(all_labels[i], tried[i])))
     reason = "the largest number of clusters that is stable when 30 % of the items are left out"
     reason += f" (stability {stabilities[row]:.2f})"
     if aris[row] >= MIN_SUBSET_ARI:
-        return NumberOfClusters(tried[row], "clear", reason, row, table, found)
+        return NumberOfClusters(tried[row], "clear", reason, row, table, all_labels)
     reason += f"; {EVIDENCE['weak']}"
-    return NumberOfClusters(tried[row], "weak", reason, row, table, found)
+    return NumberOfClusters(tried[row], "weak", reason, row, table, all_labels)
 
 
-def all_in_use(found: Array, r: int) -> bool:
-    """Return whether every cluster has several items: an empty one more is stable, too."""
-    sizes = np.bincount(found[found >= 0], minlength=r)
-    return bool(sizes.min() >= max(2.0, MIN_CLUSTER * len(found) / r))
+def all_in_use(clusters: Array, r: int) -> bool:
+    """Return whether every cluster has several items.
+
+    A fit with an additional, nearly empty cluster can be as stable.
+    """
+    sizes = np.bincount(clusters[clusters >= 0], minlength=r)
+    return bool(sizes.min() >= max(2.0, MIN_CLUSTER * len(clusters) / r))
 
 
 def check_candidates(candidates: Iterable[Any], n: int) -> list[int]:
-    """Return the user's candidates, checked and in ascending order."""
+    """Return the candidates in ascending order, at most n; ValueError if they are not valid."""
     if isinstance(candidates, str) or not (candidates := [*candidates]):
         raise ValueError(f"candidates must be numbers, as a list or range; got {candidates!r}.")
     numbers = sorted({whole_number("candidates", r, 1) for r in candidates})
@@ -458,7 +464,7 @@ def check_candidates(candidates: Iterable[Any], n: int) -> list[int]:
 
 
 def spread(candidates: list[int]) -> list[int]:
-    """Return the candidates, or of many some at equal ratios, the first and the last included.
+    """Return at most N_CANDIDATES candidates, at equal ratios from the first to the last.
 
     Examples
     --------

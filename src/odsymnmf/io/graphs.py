@@ -53,7 +53,7 @@ def has_edge_data(data: bytes) -> bool:
 
 
 def _parse_gexf(nx: Any, text: str) -> Any:
-    # networkx does not know every namespace that Gephi writes.
+    # networkx does not support every namespace that Gephi writes.
     text = re.sub(r'xmlns="[^"]*gexf\.net/[^"/]*"', GEXF_NAMESPACE, text, count=1)
     if "xmlns=" not in text:
         text = text.replace("<gexf", f"<gexf {GEXF_NAMESPACE}", 1)
@@ -88,10 +88,10 @@ def _parse_pajek(nx: Any, text: str) -> Any:
         raise ValueError("labels are repeated, or links end at vertices that do not exist")
     directed = any(graph.is_directed() and graph.size() for graph in graphs)
     kind = nx.MultiDiGraph if directed else nx.MultiGraph  # an edge stands for two arcs
-    whole = kind(graphs[0])
+    combined = kind(graphs[0])
     for graph in graphs[1:]:
-        whole.add_edges_from(kind(graph).edges(data=True))
-    return whole
+        combined.add_edges_from(kind(graph).edges(data=True))
+    return combined
 
 
 def _parse_adjlist(nx: Any, text: str) -> Any:
