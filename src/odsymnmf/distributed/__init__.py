@@ -3,7 +3,7 @@
 `odsymnmf.factorize` and `odsymnmf.ODSymNMF.fit` take a Dask array of similarities, dense or scipy
 CSR, and ``affinity="cosine"`` one of documents; `from_edges` reads a Dask DataFrame of edges. The
 workers of the current `dask.distributed.Client` share every sweep; without a client, the threads of
-this machine do. The result has the same bits as that of ``n_jobs`` on one machine.
+this machine do. The result is bit-identical to that of ``n_jobs`` on one machine.
 """
 
 from odsymnmf.distributed.cluster import current_client as current_client

@@ -120,13 +120,13 @@ class WorkerGroup:
         self._addresses = sorted(threads)[: len(self.work)]
         ranges = _ranges(self.layout.tiles, self.work, len(self._addresses))
         self.layout, futures = self.layout._replace(ranges=ranges), []
-        for rank, (address, own) in enumerate(zip(self._addresses, ranges, strict=True)):
-            part = slice(bisect_right(starts, own.start) - 1, bisect_left(starts, own.stop))
+        for rank, (address, items) in enumerate(zip(self._addresses, ranges, strict=True)):
+            part = slice(bisect_right(starts, items.start) - 1, bisect_left(starts, items.stop))
             args = self.layout, rank, threads[address], blocks[part], starts[part]
             options = {"actor": True, "workers": [address], "pure": False}
             futures.append(client.submit(FitWorker, *args, **options))
         self._workers = self._wait(futures)
-        self._wait([worker.meet(self._workers) for worker in self._workers])
+        self._wait([worker.set_peers(self._workers) for worker in self._workers])
         try:
             for call in [("load",), *self._setup]:
                 self.run(*call)

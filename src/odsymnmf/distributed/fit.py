@@ -224,8 +224,8 @@ class RemoteRounds(Rounds):
             return group.run("sweep", sums)
 
         results = group.repeat(sweep)
-        for own, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
-            solver.H[own] = rows.toarray()
+        for items, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
+            solver.H[items] = rows.toarray()
         result: SweepResult
         result, sums, _ = results[0]
         solver.load(sums)

@@ -125,10 +125,10 @@ def cut_rows(
     """Return the rows of some items and their unknown pairs, from the blocks that contain them."""
     matrices, unknown = [], []
     for block, start in zip(blocks, starts, strict=True):
-        own = slice(max(0, rows.start - start), rows.stop - start)
-        matrices.append(block.matrix[own])
+        inside = slice(max(0, rows.start - start), rows.stop - start)
+        matrices.append(block.matrix[inside])
         empty = sparse.csr_array(matrices[-1].shape)
-        unknown.append(empty if block.unknown is None else block.unknown[own])
+        unknown.append(empty if block.unknown is None else block.unknown[inside])
     return stack(matrices).astype(dtype, copy=False), stack(unknown)
 
 

@@ -47,17 +47,17 @@ class Statistics(NamedTuple):
 
 
 class FitWorker:
-    """A Dask actor. `run` calls a method in a thread, so that messages arrive meanwhile.
+    """A Dask actor. `run` calls a method in a thread, so that messages are received meanwhile.
 
-    A thread of its own: in those of Dask, two fits on the same workers could wait for each other.
+    The thread is not one of Dask's: there, two fits on the same workers could deadlock.
     """
 
     def __init__(self, layout: Layout, rank: int, n_threads: int, rows: Any, starts: list[int]):
         self.layout, self.rank, self.size = layout, rank, len(layout.ranges)
-        self.own, self.n_threads = layout.ranges[rank], n_threads
-        self.items = np.arange(self.own.start, self.own.stop)
+        self.row_range, self.n_threads = layout.ranges[rank], n_threads
+        self.items = np.arange(self.row_range.start, self.row_range.stop)
         self.A = self.H = self.solver = self.rounds = cast(Any, None)
-        self._rows: Any = cut_rows(rows, starts, self.own, layout.dtype)
+        self._rows: Any = cut_rows(rows, starts, self.row_range, layout.dtype)
         self._thread = ThreadPoolExecutor(1)
         self._peers: list[Any] = []
         self._count, self._is_closed = 0, False
@@ -65,24 +65,24 @@ class FitWorker:
 
     # --- messages --------------------------------------------------------------------------------
 
-    async def meet(self, peers: list[Any]) -> None:
+    async def set_peers(self, peers: list[Any]) -> None:
         """Set the actors of all workers."""
         self._peers, self._loop = peers, asyncio.get_running_loop()
 
-    async def give(self, count: int, rank: int, parcel: Any) -> None:
-        """Receive the parcel of another worker in an exchange."""
-        self._parcel(count, rank).set_result(parcel)
+    async def receive(self, count: int, rank: int, message: Any) -> None:
+        """Receive the message of another worker in an exchange."""
+        self._future(count, rank).set_result(message)
 
-    def _parcel(self, count: int, rank: int) -> Any:
-        """Return the future of a parcel."""
+    def _future(self, count: int, rank: int) -> Any:
+        """Return the future of a message."""
         return self._received.setdefault((count, rank), self._loop.create_future())
 
     async def close(self) -> None:
         """End a running call at its next exchange, and release the memory."""
         self._is_closed = True
-        for parcel in self._received.values():
-            if not parcel.done():
-                parcel.set_exception(WorkerLostError())
+        for message in self._received.values():
+            if not message.done():
+                message.set_exception(WorkerLostError())
         self.A = self._rows = self.solver = self.rounds = self.H = None
         self._peers = []
 
@@ -92,28 +92,28 @@ class FitWorker:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, run, getattr(self, method), *args)
 
-    def exchange(self, parcels: list[Any]) -> list[Any]:
-        """Send parcels[k] to worker k; return the parcels received, by rank."""
-        exchange = self._exchange(parcels)
+    def exchange(self, messages: list[Any]) -> list[Any]:
+        """Send messages[k] to worker k; return the messages received, by rank."""
+        exchange = self._exchange(messages)
         return asyncio.run_coroutine_threadsafe(exchange, self._loop).result()
 
-    async def _exchange(self, parcels: list[Any]) -> list[Any]:
+    async def _exchange(self, messages: list[Any]) -> list[Any]:
         if self._is_closed:
             raise WorkerLostError
         self._count += 1
         count, ranks = self._count, range(self.size)
         peers = [(k, peer) for k, peer in enumerate(self._peers) if k != self.rank]
-        sent = [peer.give(count, self.rank, parcels[k]) for k, peer in peers]
-        await self.give(count, self.rank, parcels[self.rank])
-        received = [self._parcel(count, k) for k in ranks]
+        sent = [peer.receive(count, self.rank, messages[k]) for k, peer in peers]
+        await self.receive(count, self.rank, messages[self.rank])
+        received = [self._future(count, k) for k in ranks]
         results = await asyncio.gather(*received, *sent)  # raises if a message failed
         for k in ranks:
             del self._received[count, k]
         return results[: self.size]
 
-    def all_gather(self, parcel: Any) -> list[Any]:
-        """Send every worker the same parcel; return those of all, by rank."""
-        return self.exchange([parcel] * self.size)
+    def all_gather(self, message: Any) -> list[Any]:
+        """Send every worker the same message; return those of all, by rank."""
+        return self.exchange([message] * self.size)
 
     # --- rows of A -------------------------------------------------------------------------------
 
@@ -125,9 +125,9 @@ class FitWorker:
             self.A = DocumentRows(rows, self)
             return
         if self.layout.has_unknown:
-            excess = -_all_rows(unknown, self.own, n)
+            excess = -_all_rows(unknown, self.row_range, n)
             weights = PairWeights(1.0, excess, np.zeros(excess.nnz))
-        matrix = _all_rows(rows, self.own, n)
+        matrix = _all_rows(rows, self.row_range, n)
         if self.layout.is_sparse:
             self.A = Sparse(matrix, np.zeros(n), weights)
         else:
@@ -135,12 +135,12 @@ class FitWorker:
 
     @property
     def _own_rows(self) -> Any:
-        return (self.A.X if self.layout.m else self.A.A)[self.own]
+        return (self.A.X if self.layout.m else self.A.A)[self.row_range]
 
     def check_symmetric(self) -> None:
         """Refuse A unless A_ij = A_ji, up to rounding; and likewise for unknown pairs."""
         if self.layout.has_unknown:
-            gap, where, _ = self._largest_gap(self.A.weights.excess[self.own])
+            gap, where, _ = self._largest_gap(self.A.weights.excess[self.row_range])
             if gap > 0:
                 validation.refuse_one_sided(*where)
         gap, where, values = self._largest_gap(self._own_rows)
@@ -151,11 +151,11 @@ class FitWorker:
     def _largest_gap(self, rows: Any) -> tuple[float, tuple[int, int], tuple[float, float]]:
         """Return the largest |A_ij - A_ji| with (i, j) and both values, given the own rows."""
         ranges = self.layout.ranges
-        parcels, gaps = [rows[:, columns] for columns in ranges], []
-        for columns, own, other in zip(ranges, parcels, self.exchange(parcels), strict=True):
-            gap, i, j = largest_difference(own, other.T)
-            pair = self.own.start + i, columns.start + j
-            gaps.append((gap, pair, (own[i, j], other[j, i])))
+        messages, gaps = [rows[:, columns] for columns in ranges], []
+        for columns, block, other in zip(ranges, messages, self.exchange(messages), strict=True):
+            gap, i, j = largest_difference(block, other.T)
+            pair = self.row_range.start + i, columns.start + j
+            gaps.append((gap, pair, (block[i, j], other[j, i])))
         return max(self.all_gather(max(gaps)))
 
     def scale(self, s: Array) -> None:
@@ -164,7 +164,7 @@ class FitWorker:
             self.A = self.A.scale(s)
         else:
             s, rows = s.astype(self.layout.dtype), self._own_rows
-            rows *= s[self.own, None]
+            rows *= s[self.row_range, None]
             rows *= s
 
     def statistics(self) -> Statistics:
@@ -181,7 +181,7 @@ class FitWorker:
     def absolute_degrees(self) -> Array:
         """Return the sums of |A_ij| over the own rows."""
         if self.layout.is_sparse:
-            return np.asarray(self.A.summary().degrees[self.own])
+            return np.asarray(self.A.summary().degrees[self.row_range])
         parts = (self._own_rows[b] for b in blocks(len(self.items), N_ROWS))
         return np.concatenate([np.abs(part).sum(axis=1, dtype=np.float64) for part in parts])
 
@@ -194,8 +194,8 @@ class FitWorker:
         if self.layout.m:
             return self.A.matmul(V)
         if self.layout.is_sparse:
-            return self.A.matmul(V, weighted=True)[self.own]
-        parts, start = [], self.own.start
+            return self.A.matmul(V, weighted=True)[self.row_range]
+        parts, start = [], self.row_range.start
         for b in blocks(self.layout.n, N_ROWS):  # the same products as in Dense.matmul
             rows = self._own_rows[max(0, b.start - start) : max(0, b.stop - start)]
             part = rows[:, b] @ V[b]
@@ -204,7 +204,7 @@ class FitWorker:
             parts.append(part)
         product = np.concatenate(parts)
         if self.A.weights.excess is not None:
-            product += self.A.weights.excess_values[self.own] @ V
+            product += self.A.weights.excess_values[self.row_range] @ V
         return product
 
     # --- H ---------------------------------------------------------------------------------------
@@ -217,19 +217,19 @@ class FitWorker:
 
     def set_loss(self, name: str, upper: float, tolerance: float) -> None:
         """Set the loss of the sweeps, and the increase of f that counts as rounding."""
-        sizes = [own.stop - own.start for own in self.layout.ranges]
+        sizes = [rows.stop - rows.start for rows in self.layout.ranges]
         owners = np.repeat(np.arange(self.size), sizes)
         self.solver = make_solver(name, self.A, upper)
         self.solver.tiles = self.layout.tiles
         self.rounds = Rounds(self.solver, self.n_threads, self._share, owners, self.rank)
         self.rounds.tolerance = tolerance
 
-    def _share(self, own: list[Any]) -> list[list[Any]]:
+    def _share(self, results: list[Any]) -> list[list[Any]]:
         """Send the results of the own pieces to all workers; return those of all, by rank."""
-        parcels = self.all_gather([compress(result) for result in own])
+        messages = self.all_gather([compress(result) for result in results])
         return [
-            own if rank == self.rank else [decompress(result) for result in parcel]
-            for rank, parcel in enumerate(parcels)
+            results if rank == self.rank else [decompress(result) for result in message]
+            for rank, message in enumerate(messages)
         ]
 
     def of_items(self, function: Callable[..., Array]) -> Array:
@@ -245,7 +245,7 @@ class FitWorker:
             self.solver.load(sums)
         result = self.rounds()
         sums = self.solver.state() if self.rank == 0 else None
-        return result, sums, sparse.csr_array(self.H[self.own])
+        return result, sums, sparse.csr_array(self.H[self.row_range])
 
 
 def compress(result: Any) -> Any:
@@ -262,13 +262,13 @@ def decompress(result: Any) -> Any:
     return result._replace(rows=result.rows.toarray())
 
 
-def _all_rows(rows: Any, own: slice, n: int) -> Any:
-    """Return a matrix of n rows; those that are not own are empty, or missing if it is dense."""
+def _all_rows(rows: Any, row_range: slice, n: int) -> Any:
+    """Return a matrix of n rows, those outside ``row_range`` empty, or missing if it is dense."""
     if not sparse.issparse(rows):
-        return OwnRows(rows, own.start, n)
+        return OwnRows(rows, row_range.start, n)
     indptr = np.zeros(n + 1, rows.indptr.dtype)
-    indptr[own.start : own.stop + 1] = rows.indptr
-    indptr[own.stop :] = rows.indptr[-1]
+    indptr[row_range.start : row_range.stop + 1] = rows.indptr
+    indptr[row_range.stop :] = rows.indptr[-1]
     padded = sparse.csr_array((rows.data, rows.indices, indptr), (n, rows.shape[1]))
     padded.has_canonical_format = True
     return padded
@@ -300,7 +300,8 @@ class DocumentRows:
     def __init__(self, own_rows: Any, worker: FitWorker):
         self.own_rows, self.worker = own_rows, worker
         self.n, self.m, self.dtype = worker.layout.n, worker.layout.m, own_rows.dtype
-        self.is_sparse, self.X = sparse.issparse(own_rows), _all_rows(own_rows, worker.own, self.n)
+        self.is_sparse = sparse.issparse(own_rows)
+        self.X = _all_rows(own_rows, worker.row_range, self.n)
         # A task of a round is about some features.
         width = products.N_SPARSE if self.is_sparse else products.N_DENSE
         n_tasks = -(-self.m // width)
@@ -313,7 +314,7 @@ class DocumentRows:
 
     def scale(self, s: Array) -> "DocumentRows":
         """Return the similarities s_i A_ij s_j."""
-        s = s.astype(self.dtype)[self.worker.own]
+        s = s.astype(self.dtype)[self.worker.row_range]
         return DocumentRows(scale_rows(self.own_rows, s), self.worker)
 
     def products(self, H: Array) -> Any:
@@ -327,8 +328,9 @@ class DocumentRows:
 
     def matmul(self, V: Array) -> Array:
         """Return the own rows of A V, without the diagonal."""
-        own, total = self.worker.own, np.concatenate(self.worker.all_gather(self.columns.T @ V))
-        return self.own_rows @ total - (self.diagonal[own] * V[own].T).T
+        total = np.concatenate(self.worker.all_gather(self.columns.T @ V))
+        rows = self.worker.row_range
+        return self.own_rows @ total - (self.diagonal[rows] * V[rows].T).T
 
     def gram_squares(self) -> float:
         """Return the part of |X^T X|^2 in the rows of the own features."""
