@@ -12,7 +12,7 @@ EXIT_CODE = "odsymnmf.exit_code"
 
 
 def parsed(parse: Callable[[str], Any], form: str) -> Callable[[str], Any]:
-    """Return a type of options: a function whose ValueError becomes a usage error."""
+    """Return an option type: ``parse``, whose ValueError becomes a usage error."""
 
     def convert(text: str) -> Any:
         try:
@@ -40,8 +40,8 @@ def bound(text: str) -> Any:
     return text if text in ("auto", "none") else float(text)
 
 
-def number_or_share(text: str) -> Any:
-    """Return an int for a number of texts, a float for a share of them."""
+def count_or_fraction(text: str) -> Any:
+    """Return an int for a number of texts, a float for a fraction of them."""
     return int(text) if text.isdecimal() else float(text)
 
 
@@ -126,13 +126,13 @@ def options(*tables: Table) -> Callable[[Any], Any]:
 
 
 def given(parameters: dict[str, Any], table: Table) -> dict[str, Any]:
-    """Remove the options of a table from the parameters; return those that were given."""
+    """Remove the options of a table from the parameters; return those without the default value."""
     values = {name: parameters.pop(name) for name in table}
     return {name: value for name, value in values.items() if value is not table[name][1]}
 
 
 def output_name(path: str, ending: str) -> Path:
-    """Return graph-clusters for data/graph.tsv.gz and the ending "clusters"."""
+    """Return the default output folder, such as graph-clusters for data/graph.tsv.gz."""
     name = Path(path).resolve().name.strip(".").partition(".")[0]
     return Path(f"{name or 'odsymnmf'}-{ending}")
 

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from odsymnmf.cli.options import Table, number_or_share, parsed, plain
+from odsymnmf.cli.options import Table, count_or_fraction, parsed, plain
 
 if TYPE_CHECKING:
     from odsymnmf.io import Dataset
 
-# Settings for at least MANY texts, and what differs with fewer.
-MANY = 50
+# Settings for at least MIN_TEXTS texts, and the differences for fewer.
+MIN_TEXTS = 50
 SETTINGS: dict[str, Any] = {"stop_words": "english", "min_df": 3, "max_df": 0.5, "ngrams": 1}
 FEW_TEXTS = {"min_df": 1, "max_df": 1.0}
-# As scikit-learn: two or more letters or digits.
+# Words as in scikit-learn: two or more letters or digits.
 WORD = re.compile(r"\b\w\w+\b")
 
-NUMBER_OR_SHARE = parsed(number_or_share, "INTEGER|FLOAT")
+COUNT_OR_FRACTION = parsed(count_or_fraction, "INTEGER|FLOAT")
 
 # Arguments of io.read_texts.
 FORM: Table = {
@@ -29,14 +29,18 @@ TEXTS: Table = {
     "text": (bool, False, "INPUT holds texts: a folder, files, or a table with a column of texts."),
     **FORM,
     "stop_words": (click.Path(), None, "Words to ignore: english (default), none, or a file."),
-    "min_df": (NUMBER_OR_SHARE, None, "Ignore words in fewer texts; 3, or 1 for fewer than 50."),
-    "max_df": (NUMBER_OR_SHARE, None, "Ignore words in more texts; 0.5, or 1.0 for fewer than 50."),
+    "min_df": (COUNT_OR_FRACTION, None, "Ignore words in fewer texts; 3, or 1 for fewer than 50."),
+    "max_df": (
+        COUNT_OR_FRACTION,
+        None,
+        "Ignore words in more texts; 0.5, or 1.0 for fewer than 50.",
+    ),
     "ngrams": (int, None, "Also use phrases of up to this many words; 1 by default."),
 }
 
 
 def check_options(texts: dict[str, Any]) -> bool:
-    """Return whether INPUT is texts; UsageError if the options contradict each other."""
+    """Return whether INPUT holds texts; raise UsageError if options exclude each other."""
     if "text_column" in texts and "lines" in texts:
         raise click.UsageError("--text-column and --lines exclude each other; use one of them")
     is_text = bool({*texts} & {"text", *FORM})
@@ -49,28 +53,28 @@ def check_options(texts: dict[str, Any]) -> bool:
 def read_texts(
     paths: Sequence[str], options: dict[str, Any]
 ) -> tuple["Dataset", dict[str, Any], Any]:
-    """Return texts x words, the settings that were used, and inverse document frequencies."""
+    """Return a Dataset of texts x words, the settings used, and inverse document frequencies."""
     from odsymnmf import io
 
     form = {name: value for name, value in options.items() if name in FORM}
     names, texts = io.read_texts(paths, **form)
-    few = FEW_TEXTS if len(texts) < MANY else {}
-    words = {**SETTINGS, **few, **options}
-    words.pop("text", None)
-    X, vectorizer = _tfidf(texts, words)
-    without = [plain(names[i]) for i in (X.getnnz(axis=1) == 0).nonzero()[0]]
+    few = FEW_TEXTS if len(texts) < MIN_TEXTS else {}
+    settings = {**SETTINGS, **few, **options}
+    settings.pop("text", None)
+    X, vectorizer = _tfidf(texts, settings)
+    empty = [plain(names[i]) for i in (X.getnnz(axis=1) == 0).nonzero()[0]]
     messages = []
-    if without:
-        more = f" and {len(without) - 3} more" if len(without) > 3 else ""
+    if empty:
+        more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
         messages.append(
             f"texts without any of the words that are used, which will be in no cluster: "
-            f"{', '.join(map(repr, without[:3]))}{more}"
+            f"{', '.join(map(repr, empty[:3]))}{more}"
         )
     terms = [*vectorizer.get_feature_names_out()]
-    return io.Dataset(X, names, "text", messages, feature_names=terms), words, vectorizer.idf_
+    return io.Dataset(X, names, "text", messages, feature_names=terms), settings, vectorizer.idf_
 
 
-def _tfidf(texts: list[str], words: dict[str, Any]) -> tuple[Any, Any]:
+def _tfidf(texts: list[str], settings: dict[str, Any]) -> tuple[Any, Any]:
     """Return tf-idf weights and the vectorizer."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -78,15 +82,15 @@ def _tfidf(texts: list[str], words: dict[str, Any]) -> tuple[Any, Any]:
 
     if not any(WORD.search(text) for text in texts):
         raise io.InputError(f"the {len(texts)} texts contain no words of two or more letters")
-    stop_words = None if words["stop_words"] == "none" else words["stop_words"]
+    stop_words = None if settings["stop_words"] == "none" else settings["stop_words"]
     if stop_words not in (None, "english"):
         _, lines = io.read_texts([stop_words], lines=True)
         stop_words = sorted({word for line in lines for word in WORD.findall(line.lower())})
     vectorizer = TfidfVectorizer(
         stop_words=stop_words,
-        min_df=words["min_df"],
-        max_df=words["max_df"],
-        ngram_range=(1, words["ngrams"]),
+        min_df=settings["min_df"],
+        max_df=settings["max_df"],
+        ngram_range=(1, settings["ngrams"]),
         sublinear_tf=True,
     )
     try:
@@ -100,8 +104,8 @@ def _tfidf(texts: list[str], words: dict[str, Any]) -> tuple[Any, Any]:
 def tfidf_of_model(texts: list[str], terms: list[str], idf: Any) -> Any:
     """Return tf-idf weights of new texts, with the words and frequencies of a model.
 
-    Other words are ignored. English stop words are left out before phrases are formed, unless the
-    model has some among its words.
+    Other words are ignored. English stop words are removed before phrases are formed, unless the
+    terms of the model include stop words.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 

@@ -5,8 +5,8 @@ similarities in it, small enough to save.
 """
 
 from odsymnmf.plots import MatrixPicture, matrix_picture
-from odsymnmf.report._page import ended as ended
-from odsymnmf.report._page import explained as explained
+from odsymnmf.report._page import ending as ending
+from odsymnmf.report._page import explained_fraction as explained_fraction
 from odsymnmf.report._page import fit_facts as fit_facts
 from odsymnmf.report._page import members as members
 from odsymnmf.report._page import overlapping as overlapping

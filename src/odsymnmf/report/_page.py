@@ -40,10 +40,10 @@ def page(
     topics: Topics | None = None,
     picture: MatrixPicture | None = None,
 ) -> str:
-    """Return a result as one HTML page that needs no network and no other file.
+    """Return a result as one HTML page without external resources.
 
-    It begins with the clusters. With more than 200 of them, the largest and the strongest are
-    listed, all can be looked up by item and by number, and the matrix is not drawn.
+    The page lists the clusters first. With more than 200 clusters, it lists only the largest and
+    the strongest, with a search by item and by number, and does not draw the matrix.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def page(
     style, script = _file("page.css") + _colors(view.r), _file("page.js")
     settings = getattr(result, "settings_", {})
     return Template(_file("page.html")).substitute(
-        # Nothing is loaded, and only this script runs.
+        # Content security policy: nothing is loaded, and only this script is run.
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
         f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
         style=style,
@@ -147,7 +147,7 @@ def write(result: Any, path: str | Path, A: Any = None, **options: Any) -> None:
 
 
 def overlapping(result: Any, view: MembershipView) -> tuple[list[list[int]], str]:
-    """Return the overlapping sets of a result, and the rule by which items are shared."""
+    """Return the overlapping sets of a result, and the rule for membership in words."""
     if issparse(as_matrix(result)):  # docs/many_clusters.md
         rule = "that have at least a fifth of its largest membership"
         return overlapping_sets(view, 0.2, rule="column"), rule
@@ -156,29 +156,29 @@ def overlapping(result: Any, view: MembershipView) -> tuple[list[list[int]], str
 
 
 def members(view: MembershipView, sets: list[list[int]]) -> list[list[int]]:
-    """Return the items of every cluster: its set, and the items with its label."""
-    own = np.split(view.order, view.edges[1:])  # the last part is unassigned
-    return [list(dict.fromkeys([*items, *own[l].tolist()])) for l, items in enumerate(sets)]
+    """Return the items of every cluster: the union of its set and the items with its label."""
+    labeled = np.split(view.order, view.edges[1:])  # the last part is unassigned
+    return [list(dict.fromkeys([*items, *labeled[l].tolist()])) for l, items in enumerate(sets)]
 
 
-def explained(model: Any, A: Similarity) -> float | None:
-    """Return 1 - f(H) / f(0), the fraction of the similarities that H explains."""
-    zero = objective(A, np.zeros((A.n, 1)), loss=model.loss, l1_ratio=model.l1_ratio)
-    return 1 - model.objective_ / zero if zero > 0 else None
+def explained_fraction(model: Any, A: Similarity) -> float | None:
+    """Return 1 - f(H) / f(0), or None if f(0) = 0."""
+    at_zero = objective(A, np.zeros((A.n, 1)), loss=model.loss, l1_ratio=model.l1_ratio)
+    return 1 - model.objective_ / at_zero if at_zero > 0 else None
 
 
-def ended(model: Any) -> str:
-    """Return how a fit ended."""
+def ending(model: Any) -> str:
+    """Return the status and number of iterations of a fit as text."""
     end = f"{'' if model.converged_ else 'not '}converged after {count(model.n_iter_, 'iteration')}"
     return ("interrupted, " if model.status_ == "interrupted" else "") + end
 
 
 def fit_facts(model: Any, A: Similarity | None) -> dict[str, str]:
-    """Return how a model was fitted: its end, its objective and parameters other than defaults."""
+    """Return status, objective, fraction explained and parameters that are not the defaults."""
     if not hasattr(model, "objective_"):
         return {}
-    facts = {"result": f"{ended(model)}, objective {model.objective_:.6g}", "loss": model.loss}
-    fraction = None if A is None else explained(model, A)
+    facts = {"result": f"{ending(model)}, objective {model.objective_:.6g}", "loss": model.loss}
+    fraction = None if A is None else explained_fraction(model, A)
     if fraction is not None:
         name = loss_class(model.loss, l1_ratio=model.l1_ratio).explained_name
         facts["explained"] = f"{100 * fraction:.1f} % of the {name}"
@@ -190,14 +190,14 @@ def fit_facts(model: Any, A: Similarity | None) -> dict[str, str]:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text, numbers with four digits."""
+    """Return a value as text; numbers have four significant digits."""
     if value is None:
         return "none"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _n_clusters(search: NumberOfClusters | None) -> dict[str, str]:
-    """Return the parts of the section on the number of clusters."""
+    """Return the template values of the section on the number of clusters."""
     if search is None:
         return {"choice_hidden": "hidden", "n_clusters": "", "reason": "", "partitions": ""}
     return {
@@ -211,7 +211,7 @@ def _n_clusters(search: NumberOfClusters | None) -> dict[str, str]:
 def _matrix_and_graph(
     A: Similarity, view: MembershipView, names: list[str], picture: MatrixPicture | None
 ) -> dict[str, str]:
-    """Return the matrix, the graph and a note on its links, as far as they can be read."""
+    """Return the template values of the matrix and the graph, or why they are not drawn."""
     parts = {"graph": "", "graph_hidden": "hidden", "links": ""}
     if view.r > MAX_CLUSTERS:
         reason = f"more than {MAX_CLUSTERS} clusters cannot be seen in a picture of the matrix"
@@ -255,6 +255,7 @@ def _convergence(result: Any) -> str:
 
 
 def _facts(facts: Mapping[str, str]) -> str:
+    """Return a definition list in HTML."""
     rows = (
         f"<div><dt>{escape(clean(str(key)))}</dt>"
         f"<dd><bdi>{escape(clean(str(value)))}</bdi></dd></div>"
@@ -264,6 +265,7 @@ def _facts(facts: Mapping[str, str]) -> str:
 
 
 def _colors(r: int) -> str:
+    """Return CSS rules with the colors of r clusters."""
     colors = enumerate(plots.palette(min(r, len(plots.COLORS))))
     rules = "".join(f".c{l}{{--c:{color}}}" for l, color in colors)
     root = f"--plus:{plots.POSITIVE};--minus:{plots.NEGATIVE}"
@@ -271,6 +273,7 @@ def _colors(r: int) -> str:
 
 
 def _hash(text: str) -> str:
+    """Return the hash of a style or script for the content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
