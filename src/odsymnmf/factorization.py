@@ -59,12 +59,13 @@ def factorize(
         Symmetric similarities; `odsymnmf.similarity.cosine(X)` for documents. A networkx or igraph
         graph, a DataFrame or AnnData is accepted too (`odsymnmf.inputs.to_similarity_matrix`), and
         a dask array in blocks of rows, which the workers of the current Dask client share
-        (`odsymnmf.distributed`). Negative entries pull items apart. float32 and float64 are
-        preserved. NaN off the diagonal (or a masked entry) marks an unknown pair, which is left
-        out.
+        (`odsymnmf.distributed`). Negative similarities keep items in different clusters. float32
+        and float64 are preserved. NaN off the diagonal (or a masked entry) marks an unknown pair,
+        which is left out.
     r : int or "auto"
-        Number of columns of H, the clusters. "auto", with sparse memberships: the number that
-        the initialization finds, perhaps thousands (`odsymnmf.choose.n_clusters` for full ones).
+        Number of columns of H, the clusters. "auto", with sparse memberships: the number that the
+        initialization finds, perhaps thousands (for dense memberships, see
+        `odsymnmf.choose.n_clusters`).
     loss : {"l2", "l1", "mixed", "robust"}
         Squared errors; absolute errors, better for binary A with wrong or missing links; a
         weighted sum of both, each relative to its value at H = 0, with weight ``l1_ratio`` on
@@ -74,13 +75,13 @@ def factorize(
     init : str, array (n x r), labels, or list of sets
         Initial memberships. "auto" is "greedy"; for l2 and more than 500 items it is "multilevel"
         if A is a graph (nonnegative, at most half of the pairs nonzero, no weights), else
-        "spectral". With ``sparse_membership=True`` it is "ego". Labels are one integer per item,
-        -1 for none; sets hold the indices of items and may overlap. "multilevel" partitions the
-        graph of the positive similarities into r groups, by local moving on coarse graphs. For
-        sparse memberships: "multilevel", "ego" (sets of neighbors, which need no number of
-        clusters), labels, sets, or a sparse array (n x r). For full ones: "multilevel", "greedy",
-        "spectral", "random", "zero", an array, labels or sets. "greedy" is the paper's, "spectral"
-        the fastest on large graphs.
+        "spectral". With ``sparse_membership=True`` it is "ego". Labels are one integer per item, -1
+        for none; sets hold the indices of items and may overlap. "multilevel" partitions the graph
+        of the positive similarities into r groups, by local moving on coarse graphs. For sparse
+        memberships: "multilevel", "ego" (sets of neighbors, which need no number of clusters),
+        labels, sets, or a sparse array (n x r). For dense ones: "multilevel", "greedy", "spectral",
+        "random", "zero", an array, labels or sets. "greedy" is that of the paper, "spectral" the
+        fastest on large graphs.
     diagonal : {"ignore", "fit"}
         "fit" includes the diagonal: symNMF, for l2 only.
     weights : array-like or sparse of shape (n, n), optional
@@ -98,32 +99,32 @@ def factorize(
         largest one (l1). With ``init="multilevel"`` and l2 also when a sweep adds at most 10 tol
         of the explained part of the objective.
     upper : float, "auto" or None
-        Upper bound on the entries of H. "auto" is no bound, None, because similarities are not
-        normalized here; with sparse memberships and l2 both mean the root of the largest
-        similarity. Entries of hubs can grow without bound (they are stopped at 10,000 times the
-        square root of the largest similarity; at 32 times, where some pairs weigh less than
-        others); for binary A, ``upper=1`` makes H comparable to memberships between 0 and 1.
+        Upper bound on the entries of H. "auto" and None mean no bound; with sparse memberships and
+        l2, the square root of the largest similarity. Entries of hubs can grow without bound: a
+        limit of 10,000 times the square root of the largest similarity applies (32 times if
+        some pairs have a smaller weight than others). For binary A, ``upper=1`` makes H comparable
+        to memberships between 0 and 1.
     restarts : int, optional
         Maximum number of rounds of column restarts. When a sweep changes little, every column in
         turn is removed and rebuilt greedily on the residual of the others; the new column is
-        kept if it lowers the objective. Rounds end when one changes nothing, or when restarts
-        have taken as much work as 50 sweeps for each round. None means 10 for l1, which
+        kept if it lowers the objective. Restarts end after a round without a change, or when they
+        have taken as much work as 50 sweeps per round. None means 10 for l1, which
         otherwise depends strongly on its initialization, and 0 for l2 and for sparse memberships.
     sparse_membership : bool or "auto"
-        Whether H is a CSR array, at a cost that depends on the number of memberships and not on
-        r; for a sparse A, l2 and l1. l1 is the same problem either way. In l2, memberships are
-        then penalized, because H would fill with small entries: one is kept if it lowers the
-        objective by more than 0.05 of what the item's best cluster alone would; with
-        ``init="multilevel"`` there is no penalty, and a cluster joins a row if it alone would gain
-        0.003 of that. A sweep adds at most 64 clusters to a row. "auto" is False,
-        unless r is above 500 (64 with "multilevel") and n r above 2^24, H does not fit into
-        memory, or r or init require sparse memberships.
+        Whether H is a CSR array, at a cost that depends on the number of memberships and not on r;
+        for a sparse A, l2 and l1. l1 is the same problem either way. In l2, memberships are then
+        penalized, because H would fill with small entries: one is kept if it lowers the objective
+        by more than 0.05 of the decrease that the item's best cluster alone would give; with
+        ``init="multilevel"`` there is no penalty, and a cluster is added to a row if it alone would
+        give 0.003 of that decrease. A sweep adds at most 64 clusters to a row. "auto" is False,
+        unless r is above 500 (64 with "multilevel") and n r above 2^24, H does not fit into memory,
+        or r or init require sparse memberships.
     n_jobs : int, optional
         Number of threads that share a sweep, -1 for all cores. A sweep is then done in rounds,
         see the notes. The result is bit-identical for every number. None sweeps row by
         row, in one thread, and may end in another local minimum.
     random_state : int, Generator, RandomState or None
-        Seeds the initializations that draw numbers. Same input and seed, same bits.
+        Seed of the random initializations. The same input and seed give a bit-identical result.
     callback : callable, optional
         Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
         and after every attempt to rebuild a column, whose number is then in ``column`` (else
@@ -131,10 +132,10 @@ def factorize(
         when ``rows`` of its rows are done (else None).
     checkpoint : path, optional
         A file to which the state of the fit is saved after the initialization, then every
-        ``checkpoint_every`` seconds, and at the end. If it exists, the fit resumes from it and
-        ends with the same bits as an uninterrupted one; once complete, it returns at once. The
-        file of other data, parameters or another version is refused and never overwritten. It
-        is never removed.
+        ``checkpoint_every`` seconds, and at the end. If it exists, the fit resumes from it, with a
+        result that is bit-identical to that of an uninterrupted fit; a complete fit is not
+        repeated. A file of other data, parameters or another version raises an error. The file is
+        not removed.
     checkpoint_every : float
         Minimum number of seconds between two writes; 0 writes after every step.
 
@@ -145,9 +146,9 @@ def factorize(
     Warns
     -----
     ConvergenceWarning
-        When ``max_iter`` sweeps did not reach ``tol``.
+        If ``max_iter`` sweeps do not reach ``tol``.
     InterruptedWarning
-        When Ctrl-C ended it early.
+        If Ctrl-C ended the fit.
 
     Notes
     -----
@@ -157,9 +158,9 @@ def factorize(
     The largest |A_ij| must be from 1e-60 to 1e60 (float32: 1e-12 to 1e12), or zero, because fourth
     powers of entries of H are computed.
 
-    With ``n_jobs``, a sixteenth of the rows is updated at once, against H as it was before, and the
-    step is split where the objective would increase. The initialization and column restarts use one
-    thread.
+    With ``n_jobs``, a sixteenth of the rows is updated at a time, each given H before the update;
+    the update is split where the objective would increase. The initialization and column restarts
+    use one thread.
 
     Examples
     --------
@@ -213,7 +214,7 @@ def objective(
     weights: Any = None,
     zero_weight: float = 1.0,
 ) -> float:
-    """Return sum_{i != j} w_ij |A_ij - h_i . h_j|^p, p = 2 or 1, at the cost of what A stores.
+    """Return sum_{i != j} w_ij |A_ij - h_i . h_j|^p, p = 2 or 1.
 
     Parameters
     ----------

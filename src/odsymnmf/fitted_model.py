@@ -332,7 +332,7 @@ class FittedModelMixin:
         if self.affinity != "precomputed":
             return features_and_names(X)
         data = to_similarity_matrix(X, edge_weight=edge_weight)
-        # scikit-learn notes the names of a DataFrame's columns itself.
+        # scikit-learn stores the names of a DataFrame's columns itself.
         return (X if is_frame(X) else data.matrix), data.names
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -376,7 +376,7 @@ class FittedModelMixin:
                 f"the columns of X are not the fitted items in their order: {where}. Use "
                 "X[model.item_names_]."
             )
-        # scikit-learn has no names of a graph's nodes, and would warn.
+        # After a fit of a graph, scikit-learn has no feature names and would warn.
         return X if hasattr(self, "feature_names_in_") else X.to_numpy()
 
 

@@ -1,4 +1,4 @@
-"""Algorithm 5: the greedy start, with the residual stored and re-scored at every pick."""
+"""Algorithm 5: greedy initialization with a stored residual; scores are computed for every item."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,8 +10,8 @@ from odsymnmf.paper.weighted_median import constrained_weighted_median
 def with_self_similarity(A: ArrayLike, self_similarity: float | None) -> Array:
     """Return a copy of A with self_similarity * (largest off-diagonal entry) on the diagonal.
 
-    Algorithms 5 and 6 read the diagonal through R w and A w. None leaves it as it is stored;
-    1 is the paper's own case, where A is binary with a diagonal of ones.
+    Algorithms 5 and 6 read the diagonal in R w and A w. None keeps the diagonal of A; 1 is the
+    case of the paper, where A is binary with a diagonal of ones.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def with_self_similarity(A: ArrayLike, self_similarity: float | None) -> Array:
 
 
 def optimize_hk(R_kJ: ArrayLike, h_J: ArrayLike, p: int, *, upper: float = 1.0) -> float:
-    """Return the best new entry h_k given the entries h_J: min_x sum_{i in J} |R_ki - x h_i|^p.
+    """Return the entry h_k given the entries h_J: argmin_x sum_{i in J} |R_ki - x h_i|^p, x >= 0.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def optimize_hk(R_kJ: ArrayLike, h_J: ArrayLike, p: int, *, upper: float = 1.0) 
 def greedy_init(
     A: ArrayLike, r: int, p: int, *, self_similarity: float | None = 1.0, upper: float = 1.0
 ) -> Array:
-    """Build H column by column; in a column, pick the item argmax R w, with w = A 1_J.
+    """Return H, built column by column; the next item of a column is argmax R w, with w = A 1_J.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def greedy_init(
             s = R @ w
             s[J] = -np.inf
             k = int(np.argmax(s))
-            J.append(k)  # H_kj is still 0, so R_kk has no weight below
+            J.append(k)  # H_kj is 0 until it is set below, so R_kk has no weight
             if i == 0:
                 H[k, j] = min(1.0, upper)
                 w = A[:, k].copy()

@@ -1,4 +1,4 @@
-"""Algorithm 6: the greedy start without the residual; scores are refreshed 2r - 1 times."""
+"""Algorithm 6: greedy initialization without the residual; scores are computed 2r - 1 times."""
 
 import numpy as np
 from numpy.typing import ArrayLike
