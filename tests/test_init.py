@@ -17,7 +17,7 @@ from scipy import sparse
 
 import odsymnmf as od
 from odsymnmf.init import greedy, spectral
-from odsymnmf.init.arrays import lone_items
+from odsymnmf.init.arrays import single_entries
 from odsymnmf.paper.algorithm_6 import greedy_init
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
@@ -117,7 +117,7 @@ def test_random_init_has_the_best_scale():
 def test_zero_init_starts_from_one_item_in_each_column(r):
     star = np.zeros((6, 6))
     star[0, 1:] = star[1:, 0] = 4.0
-    H = lone_items(make_solver("l2", as_similarity(star), np.inf), r)
+    H = single_entries(make_solver("l2", as_similarity(star), np.inf), r)
     np.testing.assert_array_equal(np.count_nonzero(H, axis=0), [1] * min(r, 6) + [0] * (r - 6))
     np.testing.assert_array_equal(H.max(axis=0)[:6], 2.0)
     assert H[0, 0] == 2.0

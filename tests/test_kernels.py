@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from odsymnmf.kernels.compile import part, prefetch
+from odsymnmf.kernels.compile import inline, prefetch
 
 
 def python(code, cache):
@@ -39,14 +39,14 @@ print(kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0))
 
 
 def test_parts_are_inlined_in_each_other():
-    @part
+    @inline
     def inner(x, k):
         total = 0.0
         for l in range(k):
             total += x[l] if l % 2 else -x[l]
         return total
 
-    @part
+    @inline
     def outer(x):
         return inner(x, 2) + inner(x, len(x))
 

@@ -39,7 +39,7 @@ def test_common_neighbors_are_counted(monkeypatch):
     A, _ = groups()
     stored = links(A)
     whole = ego.ego_networks(stored)
-    monkeypatch.setattr(ego, "SHORT", 50)
+    monkeypatch.setattr(ego, "BLOCK", 50)
     counts = ego.common_neighbors(stored)
     rows = np.repeat(np.arange(A.shape[0]), np.diff(stored.indptr))
     assert np.array_equal(counts, (A @ A).toarray()[rows, stored.indices])

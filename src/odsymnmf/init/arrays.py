@@ -23,7 +23,7 @@ def random(solver: Any, r: int, rng: RandomSource) -> Array:
 
 
 def scale_to_fit(A: Similarity, H: Array) -> Array:
-    """Set H to t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>, off the diagonal: the best fit."""
+    """Scale H to fit A best and return it: t H with t^2 = <w A, H H^T> / <w H H^T, H H^T>."""
     inner, squares = A.explained(H)
     if squares <= 0:
         return H
@@ -36,25 +36,24 @@ def scale_to_fit(A: Similarity, H: Array) -> Array:
 
 
 def zero(solver: Any, r: int, rng: RandomSource | None = None) -> Array:
-    """Return what the first sweep makes of no memberships but one a column.
+    """Return H after one sweep from a start with a single entry per column.
 
-    From zeros alone no entry can move, because its optimum is undefined. In one sweep, lone entries
-    attract others.
+    With H = 0 the optimum of an entry is undefined, and no entry would change.
     """
-    H = np.minimum(lone_items(solver, r), np.asarray(solver.upper, dtype=solver.A.dtype))
-    lift = float(H.max(initial=0.0))
-    if lift > 0:
+    H = np.minimum(single_entries(solver, r), np.asarray(solver.upper, dtype=solver.A.dtype))
+    empty_column_value = float(H.max(initial=0.0))
+    if empty_column_value > 0:
         solver.H = H
         solver.refresh()
-        solver.sweep(np.arange(len(H)), empty=lift)
+        solver.sweep(np.arange(len(H)), empty=empty_column_value)
         solver.clean_columns(H)
     return H
 
 
-def lone_items(solver: Any, r: int) -> Array:
-    """Return no memberships but one a column, of an item that no other column holds.
+def single_entries(solver: Any, r: int) -> Array:
+    """Return H with one entry per column, each of a different item.
 
-    These are the best-connected items that are not linked to each other, as far as there are such.
+    The items are those of largest degree that are not linked to each other, while there are such.
     """
     A = solver.A
     H = np.zeros((A.n, r), dtype=A.dtype)
@@ -69,9 +68,9 @@ def lone_items(solver: Any, r: int) -> Array:
 
 
 def from_array(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
-    """Return a copy of H, checked, in the precision of A."""
-    sound = sparse.issparse(H) and H.shape == (A.n, r)
-    H = as_csr(H, name).toarray() if sound else np.asarray(H)
+    """Return a copy of the array H in the dtype of A; ValueError if it cannot be memberships."""
+    is_sparse = sparse.issparse(H) and H.shape == (A.n, r)
+    H = as_csr(H, name).toarray() if is_sparse else np.asarray(H)
     if H.shape != (A.n, r):
         raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
     if H.dtype.kind not in "biuf":
@@ -85,7 +84,7 @@ def from_array(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
 
 
 def from_sets(A: Similarity, r: int, sets: list[Array]) -> Array:
-    """Return in column l, for the items of set l, the root of their mean similarity."""
+    """Return H whose column l is the root of the mean similarity in set l, for its items."""
     M = np.zeros((A.n, r), dtype=A.dtype)
     for l, items in enumerate(sets):
         M[items, l] = 1
@@ -96,7 +95,7 @@ def from_sets(A: Similarity, r: int, sets: list[Array]) -> Array:
 
 
 def as_sets(init: Any, n: int, r: int | None) -> list[Array] | None:
-    """Return the sets of items that ``init`` is, or None if it is an array (n x r).
+    """Return ``init`` as sets of items, or None if it is an array (n x r).
 
     Whole numbers in one dimension are labels, -1 for none. A list of sets, of arrays of whole
     numbers, or of lists that are not the rows of an (n x r) array, is a list of sets.
@@ -107,7 +106,7 @@ def as_sets(init: Any, n: int, r: int | None) -> list[Array] | None:
     n : int
         Number of items.
     r : int or None
-        Most sets; None for any number.
+        Maximum number of sets; None for any number.
     """
     if sparse.issparse(init):
         return None
@@ -126,9 +125,9 @@ def sets_from_labels(labels: Any, n: int | None = None) -> list[Array]:
     """Return the items of each label, in the order of the labels; negative ones are in no set."""
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or (n is not None and len(labels) != n):
-        wanted = "item" if n is None else f"item ({n} in all)"
+        unit = "item" if n is None else f"item ({n} in all)"
         raise ValueError(
-            f"labels must be one whole number per {wanted}, not {labels.dtype} of shape "
+            f"labels must be one whole number per {unit}, not {labels.dtype} of shape "
             f"{labels.shape}."
         )
     order = np.argsort(labels, kind="stable")
@@ -137,6 +136,7 @@ def sets_from_labels(labels: Any, n: int | None = None) -> list[Array]:
 
 
 def _is_list_of_sets(init: Any, n: int, r: int | None) -> bool:
+    """Return whether init is a list of sets, not labels or the rows of an (n x r) array."""
     if not isinstance(init, Sequence) or isinstance(init, str) or not len(init):
         return False
     if all(isinstance(items, set | frozenset) for items in init):
@@ -144,19 +144,20 @@ def _is_list_of_sets(init: Any, n: int, r: int | None) -> bool:
     if not all(np.ndim(items) == 1 for items in init):
         return False
     lengths = {len(items) for items in init}
-    like_rows = len(init) == n and (lengths == {r} if r is not None else len(lengths) == 1)
-    if like_rows and not isinstance(init[0], np.ndarray):
+    has_row_shape = len(init) == n and (lengths == {r} if r is not None else len(lengths) == 1)
+    if has_row_shape and not isinstance(init[0], np.ndarray):
         return False
     return all(np.asarray(items).dtype.kind in "iu" or not len(items) for items in init)
 
 
 def _checked(items: Any, n: int, number: int) -> Array:
-    found = np.unique(np.asarray(list(items)))
-    if found.size == 0:
-        return found.astype(np.int64)
-    if found.dtype.kind not in "iu":
-        raise ValueError(f"set {number} must hold whole numbers, not {found.dtype}.")
-    if found[0] < 0 or found[-1] >= n:
-        bad = found[0] if found[0] < 0 else found[-1]
+    """Return the sorted items of a set without duplicates; ValueError if one is not an item."""
+    indices = np.unique(np.asarray(list(items)))
+    if indices.size == 0:
+        return indices.astype(np.int64)
+    if indices.dtype.kind not in "iu":
+        raise ValueError(f"set {number} must hold whole numbers, not {indices.dtype}.")
+    if indices[0] < 0 or indices[-1] >= n:
+        bad = indices[0] if indices[0] < 0 else indices[-1]
         raise ValueError(f"set {number} holds item {bad}, but items go from 0 to {n - 1}.")
-    return found.astype(np.int64)
+    return indices.astype(np.int64)

@@ -16,25 +16,25 @@ from odsymnmf.kernels.sparse_h import Links
 from odsymnmf.solvers.sparse_h import SparseH
 from odsymnmf.utils import Array, as_csr, blocks
 
-# Items with more links than HUB times the mean (at least FEW) are hubs: their ego networks are not
-# groups. Hubs join in the first sweep.
-HUB, FEW = 20.0, 5.0
+# Items with more links than HUB_FACTOR times the mean (at least MIN_MEAN_DEGREE) are hubs: their
+# ego networks are not groups. Hubs get memberships in the first sweep.
+HUB_FACTOR, MIN_MEAN_DEGREE = 20.0, 5.0
 # Minimum fraction of an ego network that is not yet in a set.
-FREE = 0.5
+MIN_FREE = 0.5
 # Steps of growth, and the smallest entry that remains in a set, relative to its largest.
-STEPS, KEEP = 3, 0.15
+N_STEPS, MIN_ENTRY = 3, 0.15
 # Minimum number of items of a set.
-LEAST = 3
+MIN_SIZE = 3
 # Items, or seeds, of one call of a kernel: Ctrl-C is handled between calls.
-SHORT = 2**16
+BLOCK = 2**16
 
 
-def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
+def ego_networks(A: Links, *, min_size: int = MIN_SIZE) -> list[Array]:
     """Return overlapping sets of items, each grown from the ego network of one item.
 
-    Ego networks are read in the graph of the links whose ends have more neighbors in common than
-    chance would give them (and at least one), so that they hold few links that leave their
-    group, even where half of all links do. They are visited in the order of the gain of
+    Ego networks are those of the graph of the links whose ends have more common neighbors than
+    expected by chance (and at least one): few of these links leave their group, even if half of
+    all links do. They are visited in the order of the gain of
     one column on them alone, e^2 / (s (s - 1)) with e twice the number of links and s the number of
     items, times the fraction of their links that stay inside; those with most items already in
     sets are skipped. Each is grown and pruned on A three times. No number of clusters and no
@@ -49,15 +49,24 @@ def ego_networks(A: Links, *, least: int = LEAST) -> list[Array]:
     """
     n = len(A.indptr) - 1
     degree = np.diff(A.indptr)
-    bar = HUB * max(float(degree.mean()) if n else 0.0, FEW)
-    near = _linked(A, (A.data > 0) & _both(A, degree <= bar))
-    seeds = _linked(near, common_neighbors(near) > _by_chance(near))
-    order = _by_gain(seeds)
+    max_degree = HUB_FACTOR * max(float(degree.mean()) if n else 0.0, MIN_MEAN_DEGREE)
+    positive = _linked(A, (A.data > 0) & _both_ends(A, degree <= max_degree))
+    seeds = _linked(positive, common_neighbors(positive) > _expected_common_neighbors(positive))
+    order = _order_by_gain(seeds)
     sets: list[Array] = []
-    held = np.zeros(n, dtype=np.bool_)
-    for b in blocks(len(order), SHORT):
+    covered = np.zeros(n, dtype=np.bool_)
+    for b in blocks(len(order), BLOCK):
         items, begin = sparse_sets.ego_sets(
-            order[b], seeds, near, FREE, STEPS, KEEP, held, n, least, 2 * n + 64
+            order[b],
+            seeds,
+            positive,
+            MIN_FREE,
+            N_STEPS,
+            MIN_ENTRY,
+            covered,
+            n,
+            min_size,
+            2 * n + 64,
         )
         sets += [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []
     return sets
@@ -88,10 +97,9 @@ def incidence(n: int, sets: Sequence[Array]) -> sparse.csr_array:
 
 
 def order_by_strongest(H: sparse.csr_array) -> Array:
-    """Return the items ordered by their strongest column, those without any last.
+    """Return the items ordered by their strongest column, items without memberships last.
 
-    Items that stand together are then neighbors in the graph, too: a sweep finds their rows in
-    the cache.
+    Consecutive items are then often neighbors in the graph, so that their rows are in the cache.
     """
     strongest = np.full(H.shape[0], H.shape[1])
     rows = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))
@@ -114,33 +122,33 @@ def reordered(A: Links, order: Array) -> Links:
     return Links(M.indptr.astype(np.int64), M.indices.astype(np.int32, copy=False), M.data)
 
 
-def _linked(A: Links, stay: Array) -> Links:
-    """Return the links for which ``stay`` holds."""
-    if stay.all():
+def _linked(A: Links, selected: Array) -> Links:
+    """Return the selected links."""
+    if selected.all():
         return A
-    before = np.concatenate([[0], np.cumsum(stay)])
-    return Links(before[A.indptr], A.indices[stay], A.data[stay])
+    before = np.concatenate([[0], np.cumsum(selected)])
+    return Links(before[A.indptr], A.indices[selected], A.data[selected])
 
 
-def _both(A: Links, good: Array) -> Array:
-    """Return for each link if both of its ends are good."""
-    return np.repeat(good, np.diff(A.indptr)) & good[A.indices]
+def _both_ends(A: Links, selected: Array) -> Array:
+    """Return for each link whether both of its ends are selected."""
+    return np.repeat(selected, np.diff(A.indptr)) & selected[A.indices]
 
 
 def common_neighbors(A: Links) -> Array:
     """Return how many neighbors the ends of each link have in common."""
     n, counts = len(A.indptr) - 1, np.zeros(len(A.indices), dtype=np.int32)
-    above, where = sparse_sets.beyond(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
-    for b in blocks(n, SHORT):
+    above, where = sparse_sets.upper_starts(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
+    for b in blocks(n, BLOCK):
         sparse_sets.common_neighbors(b.start, b.stop, A.indptr, A.indices, above, where, counts)
     sparse_sets.mirror(A.indptr, A.indices, above, counts)
     return counts
 
 
-def _by_chance(A: Links) -> Array:
-    """Return how many neighbors the ends of a link would share if links depended on degrees only.
+def _expected_common_neighbors(A: Links) -> Array:
+    """Return the expected number of common neighbors of each link, given the degrees.
 
-    At least a half: links without any common neighbor are never more than that.
+    It is at least 0.5, so that links without a common neighbor do not exceed it.
     """
     degree = np.diff(A.indptr).astype(np.float64)
     total = max(float(degree.sum()), 1.0)
@@ -148,16 +156,16 @@ def _by_chance(A: Links) -> Array:
     return np.maximum(np.repeat(scaled, np.diff(A.indptr)) * scaled[A.indices], 0.5)
 
 
-def _by_gain(A: Links) -> Array:
+def _order_by_gain(A: Links) -> Array:
     """Return the items with links by the gain of their ego networks, the largest first."""
     degree = np.diff(A.indptr).astype(np.float64)
     n = len(degree)
-    met = np.add.reduceat(np.append(common_neighbors(A), 0), A.indptr[:-1])
-    triangles = met * (degree > 0) / 2.0
+    common = np.add.reduceat(np.append(common_neighbors(A), 0), A.indptr[:-1])
+    triangles = common * (degree > 0) / 2.0
     inside, size = 2.0 * (degree + triangles), degree + 1.0
     pattern = sparse.csr_array((np.ones(len(A.indices)), A.indices, A.indptr), shape=(n, n))
-    touched = degree + pattern @ degree
-    gain = inside**3 / np.maximum(size * (size - 1.0) * touched, 1.0)
+    volume = degree + pattern @ degree
+    gain = inside**3 / np.maximum(size * (size - 1.0) * volume, 1.0)
     order = np.argsort(-gain, kind="stable")
     return order[degree[order] > 0]
 

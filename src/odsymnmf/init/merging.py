@@ -1,7 +1,7 @@
 """Merging of sets that are parts of one group, which corrects the number of clusters.
 
-Coordinate descent moves single entries; two columns that share a group stay two. Two sets are
-merged where one column on their union would explain nearly as much as two columns do. For disjoint
+Coordinate descent changes single entries, so two columns that share a group remain two. Two sets
+are merged if one column on their union would explain nearly as much as two columns do. For disjoint
 sets of the same size and density p, with density q between them, that is q > 0.26 p: a ratio of
 densities, so that there is no resolution to choose.
 """
@@ -19,16 +19,16 @@ from odsymnmf.solvers.sparse_h import SparseH, column_sets
 from odsymnmf.solvers.sparse_losses import SparseLoss
 from odsymnmf.utils import Array
 
-# One column must explain this share of what two do.
-BAR = 0.8
-# Rounds of merging; a set takes part in one merger a round.
-ROUNDS = 6
+# One column must explain this fraction of what two columns explain.
+MIN_RATIO = 0.8
+# Rounds of merging; in a round, a set is merged with at most one other set.
+N_ROUNDS = 6
 # Sweeps before columns are merged.
-SWEEPS = 3
-# Merge again, at most MERGERS times, while fewer than this fraction of the columns remain.
-REMAINING, MERGERS = 0.97, 3
+N_SWEEPS = 3
+# Merge again, at most MAX_MERGERS times, while fewer than this fraction of the columns remain.
+MIN_REMAINING, MAX_MERGERS = 0.97, 3
 # An item belongs to a column if its entry is at least this fraction of the column's largest.
-FRACTION = 0.2
+MIN_MEMBERSHIP = 0.2
 
 
 def merge_columns(
@@ -37,24 +37,24 @@ def merge_columns(
     make_fit: Callable[[SparseH], SparseLoss],
     sweep_of: Callable[[SparseLoss], AbstractContextManager[Callable[[], Any]]],
 ) -> SparseH:
-    """Return memberships with parts of one group merged after a few sweeps, which change M."""
-    for _ in range(MERGERS):
+    """Sweep M, merge columns that are parts of one group, and return the new memberships."""
+    for _ in range(MAX_MERGERS):
         with sweep_of(make_fit(M)) as sweep:
-            for _ in range(SWEEPS):
+            for _ in range(N_SWEEPS):
                 sweep()
-        parts = column_sets(M.csr(), FRACTION, 2)
+        parts = column_sets(M.csr(), MIN_MEMBERSHIP, 2)
         merged = merge_sets(A, parts)
         M = SparseH(memberships_of(A, merged), M.dtype)
-        if len(merged) >= REMAINING * len(parts):
+        if len(merged) >= MIN_REMAINING * len(parts):
             break
     return M
 
 
-def merge_sets(A: Links, sets: list[Array], bar: float = BAR) -> list[Array]:
+def merge_sets(A: Links, sets: list[Array], min_ratio: float = MIN_RATIO) -> list[Array]:
     """Merge parts of one group, the best mergers first; return the sets."""
-    fresh = len(sets)
-    for _ in range(ROUNDS):
-        first, second, ratio = _mergeable(A, sets, fresh, bar)
+    n_new = len(sets)
+    for _ in range(N_ROUNDS):
+        first, second, ratio = _mergeable(A, sets, n_new, min_ratio)
         used = np.zeros(len(sets), dtype=bool)
         merged = []
         for p in np.argsort(-ratio, kind="stable"):
@@ -64,24 +64,27 @@ def merge_sets(A: Links, sets: list[Array], bar: float = BAR) -> list[Array]:
                 merged.append(np.union1d(sets[l], sets[t]))
         if not merged:
             break
-        # The merged ones first: two old ones that could merge have done so.
-        sets = merged + [s for s, gone in zip(sets, used, strict=True) if not gone]
-        fresh = len(merged)
+        # Merged sets first: only pairs with one of these can be new mergers.
+        sets = merged + [s for s, is_merged in zip(sets, used, strict=True) if not is_merged]
+        n_new = len(merged)
     return sets
 
 
-def _mergeable(A: Links, sets: list[Array], fresh: int, bar: float) -> tuple[Array, Array, Array]:
+def _mergeable(
+    A: Links, sets: list[Array], n_new: int, min_ratio: float
+) -> tuple[Array, Array, Array]:
     M = incidence(len(A.indptr) - 1, sets)
     begin = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     items = np.concatenate(sets).astype(np.int32) if sets else np.empty(0, dtype=np.int32)
     inside = np.zeros(len(sets))
     sparse_sets.inside_sums(A, M.indptr, M.indices, inside)
-    room = 4 * len(sets) + 64
+    capacity = 4 * len(sets) + 64
     while True:
-        first, second, ratio = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-        found = sparse_sets.mergeable(
-            A, M.indptr, M.indices, begin, items, inside, fresh, bar, first, second, ratio
+        first, second = np.empty((2, capacity), np.int64)
+        ratio = np.empty(capacity)
+        n_pairs = sparse_sets.mergeable(
+            A, M.indptr, M.indices, begin, items, inside, n_new, min_ratio, first, second, ratio
         )
-        if found <= room:
-            return first[:found], second[:found], ratio[:found]
-        room = int(found)
+        if n_pairs <= capacity:
+            return first[:n_pairs], second[:n_pairs], ratio[:n_pairs]
+        capacity = int(n_pairs)

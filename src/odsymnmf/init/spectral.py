@@ -13,16 +13,16 @@ from odsymnmf.utils import Array, RandomSource, blocks
 
 # Relative accuracy of the eigenvectors. With 1e-2, the NMI on cora is 0.06 lower.
 EIGENVECTOR_TOL = 1e-3
-# Where Lanczos breaks down (few distinct eigenvalues), ARPACK continues with a random vector. SciPy
-# >= 1.17 lets it be seeded.
+# If Lanczos breaks down (few distinct eigenvalues), ARPACK continues with a random vector, whose
+# seed can be set in SciPy >= 1.17.
 EIGSH_SEED = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
 
 
 def spectral(solver: Any, r: int, rng: RandomSource) -> Array:
-    """Rotate the r leading eigenvectors of A towards the axes and cut off what is negative.
+    """Return the r leading eigenvectors V of A, rotated to the axes and clipped at zero.
 
-    The pivots of a QR decomposition of V^T are r items that differ most; the orthogonal matrix
-    nearest to their rows of V turns each of them towards an axis of its own (Damle, Minden and
+    The pivots of a QR decomposition of V^T are r items with the most different rows of V. The
+    rotation is the orthogonal matrix that maps these rows nearest to the axes (Damle, Minden and
     Ying, "Simple, direct and efficient multi-way spectral clustering", 2019).
     """
     A = solver.A
@@ -34,13 +34,13 @@ def spectral(solver: Any, r: int, rng: RandomSource) -> Array:
 
 
 def rotate_to_axes(A: Similarity, V: Array) -> Array:
-    """Rotate eigenvectors towards the axes; return H with one column for each."""
+    """Return H: eigenvectors V rotated to the axes, clipped at zero and scaled to fit A."""
     pivots = linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
     left, _, right = np.linalg.svd(V[pivots].T)
-    turn, H = left @ right, np.empty_like(V, order="C")
+    rotation, H = left @ right, np.empty_like(V, order="C")
     for b in blocks(A.n, BLOCK_ROWS):
-        H[b] = V[b] @ turn
-    # What is negative, or but rounding: a column of dust would grow beyond bounds.
+        H[b] = V[b] @ rotation
+    # Clear negative entries and round-off: a column of round-off would diverge.
     H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
     return scale_to_fit(A, H.astype(A.dtype))
 

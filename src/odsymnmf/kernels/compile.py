@@ -11,17 +11,17 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile on first call, cache on disk, release the GIL; fused multiply-add is allowed.
 
     A kernel allocates no arrays: its workspace comes from the caller. Numba's reference counting
-    is therefore switched off, and inlined parts pass arrays to each other at no cost.
+    is therefore switched off, and inlined functions pass arrays to each other at no cost.
     """
     return _compiled(function, {"contract"})
 
 
-def allocating(function: Callable[..., Any]) -> Any:
+def allocating_kernel(function: Callable[..., Any]) -> Any:
     """Compile like `kernel`; the function may allocate arrays."""
     return _compiled(function, {"contract"}, nrt=True)
 
 
-def summing(function: Callable[..., Any]) -> Any:
+def fastmath_kernel(function: Callable[..., Any]) -> Any:
     """Compile like `kernel`; sums may be added in any order, so that they vectorize."""
     return _compiled(function, {"contract", "reassoc", "nsz"})
 
@@ -31,16 +31,16 @@ def helper(function: Callable[..., Any]) -> Any:
     return njit(nogil=True, fastmath={"contract"})(function)
 
 
-def summing_helper(function: Callable[..., Any]) -> Any:
+def fastmath_helper(function: Callable[..., Any]) -> Any:
     """Compile like `helper`; sums may be added in any order."""
     return njit(nogil=True, _nrt=False, fastmath={"contract", "reassoc", "nsz"})(function)
 
 
-def part(function: Callable[..., Any]) -> Any:
+def inline(function: Callable[..., Any]) -> Any:
     """Inline the function in the kernels that call it.
 
-    Bind a field of a named tuple to a name before writing to it: in a part within a part, Numba
-    0.6x can lose the store ``row.root[l] = ...``.
+    Bind a field of a named tuple to a name before writing to it: in an inlined function within
+    another, Numba 0.6x can lose the store ``row.root[l] = ...``.
     """
     return njit(inline="always")(function)
 

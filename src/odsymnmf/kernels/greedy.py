@@ -1,36 +1,36 @@
 """The greedy initialization (Algorithm 6 of the paper) at the cost of the stored entries.
 
-A column h is built item by item, on top of the other columns of H (its own is zero until it is
-complete). ``sums`` holds H^T h and ``c`` holds H^T w, both over the leading columns of H, as many
-as they are long. ``total`` holds (sum h, sum h^2). A has a virtual diagonal of ``own``, its
-self-similarity; no stored diagonal is read.
+A column h is built item by item, given the other columns of H; its place in H is zero until it is
+complete. ``sums`` is B^T h and ``c`` is B^T w, where B consists of the leading columns of H, one
+per entry of ``sums`` or ``c``. ``total`` is (sum h, sum h^2). In place of the diagonal of A, which
+is not read, ``self_similarity`` is used.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part
-from odsymnmf.kernels.rows import DUST, TIE
+from odsymnmf.kernels.compile import inline, kernel
+from odsymnmf.kernels.rows import RESIDUAL_ROUNDING, TIE
 from odsymnmf.kernels.weighted_median import select
 
 # A column that is being built; its first entry is ``first``.
 Column = namedtuple("Column", "h sums total first")
 
 
-@part
+@inline
 def _l2_value(k, q, rows, H, column):
     h, sums, data, indices = column.h, column.sums, rows.data, rows.indices
     b = 0.0
     for p in range(rows.indptr[q], rows.indptr[q + 1]):
         b += data[p] * h[indices[p]]
-    rounding = DUST * b
+    rounding = RESIDUAL_ROUNDING * b
     for t in range(len(sums)):
         b -= sums[t] * H[k, t]
     return b / column.total[1] if b > max(0.0, rounding) else 0.0
 
 
-@part
+@inline
 def _l1_value(k, q, rows, H, column, work):
     h, sums, data, indices = column.h, column.sums, rows.data, rows.indices
     points, weights = work
@@ -48,7 +48,7 @@ def _l1_value(k, q, rows, H, column, work):
             b = data[p] + 0.0
             for t in range(len(sums)):
                 b -= H[i, t] * H[k, t]
-            if b > DUST * data[p]:
+            if b > RESIDUAL_ROUNDING * data[p]:
                 points[count] = b / h[i]
                 weights[count] = h[i]
                 P += weights[count]
@@ -57,8 +57,8 @@ def _l1_value(k, q, rows, H, column, work):
 
 
 @kernel
-def place(items, rows, H, column, upper, work):
-    """Set h_k for each item k in turn to its optimum, given the entries set before: Algorithm 6.
+def set_entries(items, rows, H, column, upper, work):
+    """Set h_k for each item k in turn to its optimum given the entries set before it (Algorithm 6).
 
     Row ``rows.which[p]`` is the row of item ``items[p]``. ``work`` has two arrays of n numbers for
     l1; for l2 it is None. Costs the stored entries of the rows, and O(r) for each item.
@@ -81,7 +81,7 @@ def place(items, rows, H, column, upper, work):
 
 
 @kernel
-def best(v, H, c, taken):
+def best_item(v, H, c, taken):
     """Return the item not taken with the largest score v_i - h_i . c.
 
     Where c >= 0 the product only lowers the score, and most items need no product.
@@ -102,11 +102,11 @@ def best(v, H, c, taken):
 
 
 @kernel
-def weigh(k, indptr, indices, data, own, H, v, c):
-    """Add item k to the cluster: w += A_:,k, kept as v = A w and c = H^T w, over two hops."""
+def add_item(k, indptr, indices, data, self_similarity, H, v, c):
+    """Add item k to the cluster, w += A_:,k: update v = A w and c = B^T w, over two hops."""
     for p in range(indptr[k], indptr[k + 1] + 1):
-        i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, own)
-        v[i] += own * a
+        i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, self_similarity)
+        v[i] += self_similarity * a
         for q in range(indptr[i], indptr[i + 1]):
             v[indices[q]] += a * data[q]
         for t in range(len(c)):

@@ -2,14 +2,14 @@
 
 Entry (k, l) minimizes sum_{i != k} w_ik |a_i x - b_i| over 0 <= x <= upper, with a_i = H_il and
 b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 0, so only
-neighbors with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight sits at
-zero. T = sum_{i != k} w_ik H_il is the weight in all: w0 (W_l - H_kl) with W_l = sum_i H_il, plus
-what the exceptions differ by. Neighbors without entries (not ``nonzero``, a byte each) have no
-weight anywhere; l1 leaves many items so.
+neighbors with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight is at
+zero. The total weight is T = sum_{i != k} w_ik H_il = w0 (W_l - H_kl) + sum_i v_ik H_il, with
+W_l = sum_i H_il and v_ik = w_ik - w0 for the exceptions. Neighbors whose row of H is zero (not
+``nonzero``) have no weight; with l1 there are many.
 
-While row k is worked on, rho_i = A_ik - h_k . h_i is kept for its neighbors: b_i = rho_i +
-a_i x, and the sign of rho_i tells on which side of x the breakpoint lies. A fitted pair has
-rho_i = 0; what rounding leaves of it is cut off, or it would grow into an entry of its own.
+For the neighbors of item k, rho_i = A_ik - h_k . h_i is kept up to date: b_i = rho_i + a_i x, and
+the sign of rho_i tells on which side of x the breakpoint lies. A pair that is fitted exactly has
+rho_i = 0; a residual that is rounding is set to zero, or it could become an entry of H.
 """
 
 from collections import namedtuple
@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part, summing_helper
-from odsymnmf.kernels.rows import CANCELLED, DUST, ROUNDING, TIE, CsrRows, RowRef
+from odsymnmf.kernels.compile import fastmath_helper, inline, kernel
+from odsymnmf.kernels.rows import CANCELLED, RESIDUAL_ROUNDING, ROUNDING, TIE, CsrRows, RowRef
 from odsymnmf.kernels.sources import add_rows
 from odsymnmf.kernels.weighted_median import select
 from odsymnmf.kernels.weights import exact_sum
-from odsymnmf.utils import on_lines
+from odsymnmf.utils import aligned_empty
 
-# Factor by which the reach grows until the breakpoints within it weigh enough.
-FURTHER = 4.0
+# Growth factor of the search radius while the breakpoints within it have too little weight.
+REACH_GROWTH = 4.0
 
 
 class ColumnState(NamedTuple):
@@ -39,26 +39,28 @@ class ColumnState(NamedTuple):
 # Arrays by neighbor, by column, and a[c, j] and w_j a[c, j] for a column and a neighbor.
 Workspace = namedtuple(
     "Workspace",
-    "near value weight rho points weights picked S T half step reach columns a wa",
+    "neighbors value weight rho points weights positions S T half step reach columns a wa",
 )
 
 
 def workspace(rows: CsrRows, weighted: bool, r: int) -> Workspace:
     """Return workspace for the longest of the rows, and r columns."""
     m = int((rows.indptr[rows.which + 1] - rows.indptr[rows.which]).max(initial=0)) + 1
-    near, picked = np.empty(m, dtype=rows.indices.dtype), np.empty(m, dtype=np.int64)
-    columns, a = np.empty(r + 1, dtype=np.int64), on_lines(r, m)
-    wa = on_lines(r, m) if weighted else a
-    return Workspace._make([near, *on_lines(5, m), picked, *np.zeros((5, r)), columns, a, wa])
+    neighbors, positions = np.empty(m, dtype=rows.indices.dtype), np.empty(m, dtype=np.int64)
+    columns, a = np.empty(r + 1, dtype=np.int64), aligned_empty(r, m)
+    wa = aligned_empty(r, m) if weighted else a
+    return Workspace._make(
+        [neighbors, *aligned_empty(5, m), positions, *np.zeros((5, r)), columns, a, wa]
+    )
 
 
-@part
+@inline
 def entry(x, half, reach, m, a, wa, work):
     """Return the smallest minimizer of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
     signs of rho shows whether x is it already, and if not, on which side it lies. Only the
-    breakpoints on that side within ``reach`` of x are looked at, more if these weigh too little.
+    breakpoints on that side within ``reach`` of x are read, more if these have too little weight.
     """
     rho = work.rho
     above, at = _weight_above_and_at(m, wa, rho)
@@ -67,31 +69,31 @@ def entry(x, half, reach, m, a, wa, work):
     up = above > half
     while True:
         count, weight = _within(reach, up, x, m, a, wa, work)
-        heavier = above if up else above + at + weight
-        if above - weight <= half if up else heavier > half or reach > x:
+        w_above = above if up else above + at + weight
+        if above - weight <= half if up else w_above > half or reach > x:
             break
-        reach *= FURTHER
-    return select(work.points, work.weights, count, heavier - half) if heavier > half else 0.0
+        reach *= REACH_GROWTH
+    return select(work.points, work.weights, count, w_above - half) if w_above > half else 0.0
 
 
-@part
+@inline
 def _within(reach, up, x, m, a, wa, work):
     """List the positive breakpoints above or below x by at most ``reach``, and their weights.
 
-    Return how many there are and what they weigh.
+    Return their number and total weight.
     """
-    value, rho, picked = work.value, work.rho, work.picked
+    value, rho, positions = work.value, work.rho, work.positions
     points, weights = work.points, work.weights
     side = 1.0 if up else -1.0
     within = np.int64(0)
     for j in range(m):
         # Written first and counted after: no branch, because none could be predicted.
-        picked[within] = j
+        positions[within] = j
         within += (side * rho[j] > 0.0) & (side * rho[j] <= reach * a[j])
     count, weight = np.int64(0), 0.0
-    for j in picked[:within]:
+    for j in positions[:within]:
         b = rho[j] + a[j] * x
-        if b > DUST * value[j]:
+        if b > RESIDUAL_ROUNDING * value[j]:
             points[count] = b / a[j]
             weights[count] = wa[j]
             weight += wa[j]
@@ -99,7 +101,7 @@ def _within(reach, up, x, m, a, wa, work):
     return count, weight
 
 
-@summing_helper
+@fastmath_helper
 def _weight_above_and_at(m, wa, rho):
     """Return the weight where rho > 0 and where rho = 0."""
     above, at = 0.0, 0.0
@@ -109,7 +111,7 @@ def _weight_above_and_at(m, wa, rho):
     return above, at
 
 
-@part
+@inline
 def _column_sum(k, l, H):
     """Return sum_{i != k} H_il."""
     total = 0.0
@@ -119,63 +121,63 @@ def _column_sum(k, l, H):
     return total
 
 
-@part
+@inline
 def positive_neighbors(q, rows, stored, nonzero, work):
     """List the neighbors with A_ik > 0 and some a_i > 0; return how many."""
     indices, data = rows.indices, rows.data
-    near, value, kept = work.near, work.value, work.weight
+    neighbors, value, weight = work.neighbors, work.value, work.weight
     m = np.int64(0)
     for j in range(rows.indptr[q], rows.indptr[q + 1]):
-        near[m] = indices[j]
+        neighbors[m] = indices[j]
         value[m] = data[j]
-        kept[m] = 1.0 if stored is None else stored[j]
+        weight[m] = 1.0 if stored is None else stored[j]
         m += (data[j] > 0.0) & nonzero[indices[j]]
     return m
 
 
-@part
-def totals(at, own, uneven, H, X, sums, work, new):
+@inline
+def totals(at, x_row, weights, H, X, sums, work, new):
     """Set T_l, the weight of all pairs of an item in column l, and half of it.
 
     A new item is not contained in W.
     """
     k, W, peak, T, half = at.item, sums.W, sums.peak, work.T, work.half
-    if uneven is not None:
+    if weights is not None:
         for l in range(len(T)):
             T[l] = 0.0
-        pairs = uneven.pairs
-        first, last = pairs.indptr[at.pairs], pairs.indptr[at.pairs + 1]
+        pairs = weights.exceptions
+        first, last = pairs.indptr[at.exceptions], pairs.indptr[at.exceptions + 1]
         add_rows(T, pairs.indices, pairs.v, first, last, H)
     for l in range(len(T)):
         t = W[l]
         if not new:
-            t = W[l] - X[own, l]
+            t = W[l] - X[x_row, l]
             if t < CANCELLED * peak[l]:
                 t = peak[l] = _column_sum(k, l, H)
-                W[l] = t + X[own, l]
-        if uneven is None:
+                W[l] = t + X[x_row, l]
+        if weights is None:
             T[l] = t
         else:
-            T[l] += uneven.w0 * t
-            if T[l] < CANCELLED * uneven.w0 * t:
-                T[l] = exact_sum(uneven, at, l, H, 1)
+            T[l] += weights.w0 * t
+            if T[l] < CANCELLED * weights.w0 * t:
+                T[l] = exact_sum(weights, at, l, H, 1)
         half[l] = 0.5 * T[l] * (1.0 + TIE)
 
 
-@part
+@inline
 def gather_columns(count, m, stored, H, work):
     """Set a[c] to the entries of the neighbors in the c-th of the columns, wa[c] to w_i a_i."""
-    a, wa, near, columns = work.a, work.wa, work.near, work.columns
+    a, wa, neighbors, columns = work.a, work.wa, work.neighbors, work.columns
     for c in range(count):
         for j in range(m):
-            a[c, j] = H[near[j], columns[c]]
+            a[c, j] = H[neighbors[j], columns[c]]
         if stored is not None:
-            kept = work.weight
+            weight = work.weight
             for j in range(m):
-                wa[c, j] = kept[j] * a[c, j]
+                wa[c, j] = weight[j] * a[c, j]
 
 
-@part
+@inline
 def residuals(h, count, m, work):
     """Set rho_i = A_ik - h_k . h_i, where h_k is zero but in the listed columns."""
     rho, value, a = work.rho, work.value, work.a
@@ -190,12 +192,12 @@ def residuals(h, count, m, work):
         rho[j] = _cut(rho[j], value[j])
 
 
-@part
+@inline
 def _cut(rho, value):
-    return rho if abs(rho) > DUST * value else 0.0
+    return rho if abs(rho) > RESIDUAL_ROUNDING * value else 0.0
 
 
-@summing_helper
+@fastmath_helper
 def move(step, m, a, value, rho, weight):
     """rho_i -= step a_i; return by how much sum of w_i max(rho_i, 0) decreased."""
     decrease = 0.0
@@ -208,18 +210,18 @@ def move(step, m, a, value, rho, weight):
     return decrease
 
 
-@part
-def begin(sums, work):
-    """Note the largest sums, and forget how long the last steps were."""
+@inline
+def note_column_peaks(sums, work):
+    """Record the largest column sums and reset the step lengths, before a sweep."""
     W, peak, reach = sums.W, sums.peak, work.reach
     for l in range(len(W)):
         peak[l] = max(peak[l], W[l])
         reach[l] = 0.0
 
 
-@part
-def solve_row(at, own, rows, stored, uneven, H, X, sums, work, bounds, new, out):
-    """Set the entries of row ``own`` of X to their optimum in turn, and write them to ``out``.
+@inline
+def solve_row(at, x_row, rows, stored, weights, H, X, sums, work, bounds, new, out):
+    """Set the entries of row ``x_row`` of X to their optimum in turn, and write them to ``out``.
 
     Return how many entries were visited (their columns and changes are listed in the workspace),
     the decrease of the objective and the largest change.
@@ -230,26 +232,26 @@ def solve_row(at, own, rows, stored, uneven, H, X, sums, work, bounds, new, out)
     m = positive_neighbors(at.row, rows, stored, sums.nonzero, work)
     for l in range(len(S)):
         S[l] = 0.0
-    # No positive breakpoints weigh more than S.
-    add_rows(S, work.near, work.weight, 0, m, H)
-    totals(at, own, uneven, H, X, sums, work, new)
+    # S bounds the weight of the positive breakpoints.
+    add_rows(S, work.neighbors, work.weight, 0, m, H)
+    totals(at, x_row, weights, H, X, sums, work, new)
     count = np.int64(0)
     for l in range(len(S)):
         columns[count] = l
-        count += (X[own, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
+        count += (X[x_row, l] > 0.0) | (S[l] > half[l]) | (T[l] <= 0.0)
     decrease, largest = 0.0, 0.0
     if count > 0:
         gather_columns(count, m, stored, H, work)
-        residuals(X[own], count, m, work)
+        residuals(X[x_row], count, m, work)
     for c in range(count):
         l = columns[c]
-        old = X[own, l]
+        old = X[x_row, l]
         new_value = 0.0
         if T[l] <= 0.0:
-            new_value = bounds.empty
+            new_value = bounds.empty_column_value
         elif S[l] > half[l]:
-            far = reach[l] if reach[l] > 0.0 else T[l]
-            best = entry(old, half[l], far, m, work.a[c], work.wa[c], work)
+            radius = reach[l] if reach[l] > 0.0 else T[l]
+            best = entry(old, half[l], radius, m, work.a[c], work.wa[c], work)
             new_value = min(best, bounds.upper)
         out[o, l] = new_value
         step = out[o, l] - old
@@ -261,11 +263,11 @@ def solve_row(at, own, rows, stored, uneven, H, X, sums, work, bounds, new, out)
                 moved = move(step, m, work.a[c], work.value, work.rho, work.weight)
             decrease += 2.0 * (2.0 * moved - step * T[l])
             largest = max(largest, abs(step))
-            reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
+            reach[l] = 0.5 * min(reach[l], REACH_GROWTH * abs(step)) + abs(step)
     return count, decrease, largest
 
 
-@part
+@inline
 def _clear_other_columns(p, count, out, columns, saved):
     """Set out[p] to zero except in the columns that were visited."""
     for c in range(count):
@@ -276,7 +278,7 @@ def _clear_other_columns(p, count, out, columns, saved):
         out[p, columns[c]] = saved[c]
 
 
-@part
+@inline
 def largest_entry(x):
     top = 0.0
     for l in range(len(x)):
@@ -286,23 +288,23 @@ def largest_entry(x):
 
 @kernel
 def l1_rows(
-    items, rows, stored, uneven, H, X, sums, work, bounds, passes, in_place, out, moved, change
+    items, rows, stored, weights, H, X, sums, work, bounds, passes, in_place, out, moved, change
 ):
     """Set rows ``items`` of X to their optimum.
 
-    See docs/algorithms.md, "Why l1 can profit from sparsity".
+    See docs/algorithms.md, "l1 at the cost of the stored entries".
     ``stored`` are the weights of the pairs in ``rows``, None if each is one. In place (X and out
-    are H), W follows each row: Gauss-Seidel. Otherwise row p of ``out`` is solved against H and W
-    as they are: a round; it is undefined unless ``moved[p]``, and W changes by ``change``. With
-    ``passes`` > 1, the rows of X (which is ``out``) are new items that W does not contain; each
-    is solved until no entry moves.
+    are H), W is updated after each row: Gauss-Seidel. Otherwise row p of ``out`` is solved against
+    H and W as they are: a round; it is undefined unless ``moved[p]``, and the sum of the changes of
+    W is added to ``change``. With ``passes`` > 1, the rows of X (which is ``out``) are new items
+    that W does not contain; each is solved until no entry moves.
 
     Costs O(r) for each neighbor with A_ik > 0. Return the decrease of the objective, the largest
     change of an entry and, of a round, what pairs of its items add if nothing is stored.
     """
-    new, total, furthest, clash = passes > 1, 0.0, 0.0, 0.0
+    new, total, largest_change, pair_terms = passes > 1, 0.0, 0.0, 0.0
     columns, steps, nonzero, W = work.columns, work.step, sums.nonzero, sums.W
-    begin(sums, work)
+    note_column_peaks(sums, work)
     for p in range(len(items)):
         k = items[p]
         o = k if in_place else p
@@ -310,12 +312,12 @@ def l1_rows(
         count, decrease, largest = np.int64(0), 0.0, 0.0
         for _ in range(passes):
             count, decrease, largest = solve_row(
-                at, k, rows, stored, uneven, H, X, sums, work, bounds, new, out
+                at, k, rows, stored, weights, H, X, sums, work, bounds, new, out
             )
             if new and largest <= ROUNDING * largest_entry(out[o]):
                 break
         total += decrease
-        furthest = max(furthest, largest)
+        largest_change = max(largest_change, largest)
         if in_place:
             if largest > 0.0:
                 nonzero[k] = True
@@ -326,6 +328,6 @@ def l1_rows(
             if largest > 0.0:
                 _clear_other_columns(p, count, out, columns, work.S)
                 for c in range(count):
-                    clash += change[columns[c]] * steps[c]
+                    pair_terms += change[columns[c]] * steps[c]
                     change[columns[c]] += steps[c]
-    return total, furthest, 2.0 * clash
+    return total, largest_change, 2.0 * pair_terms

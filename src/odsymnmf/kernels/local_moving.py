@@ -9,14 +9,14 @@ multiple of the graph has the same partitions.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating
+from odsymnmf.kernels.compile import allocating_kernel
 
 TIE = 1e-10
 # Local moving visits a node this often on average, at most.
 VISITS = 10
 
 
-@allocating
+@allocating_kernel
 def move_nodes(G, volume, label, total, rate, largest, order):
     """Move every node to the adjacent group of largest gain until none moves, in place.
 
@@ -35,8 +35,8 @@ def move_nodes(G, volume, label, total, rate, largest, order):
         size -= 1
         visits -= 1
         waiting[i] = False
-        own, mine = label[i], volume[i]
-        adjacent[0], link[0], slot[own], count = own, 0.0, 0, 1
+        current, v_i = label[i], volume[i]
+        adjacent[0], link[0], slot[current], count = current, 0.0, 0, 1
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if j != i:
@@ -47,17 +47,17 @@ def move_nodes(G, volume, label, total, rate, largest, order):
                     slot[c], adjacent[s], link[s] = s, c, 0.0
                     count += 1
                 link[s] += data[p]
-        best, most = own, link[0] - mine * (total[own] - mine) * rate + TIE * mine
-        slot[own] = -1
+        best, best_gain = current, link[0] - v_i * (total[current] - v_i) * rate + TIE * v_i
+        slot[current] = -1
         for s in range(1, count):
             c = adjacent[s]
             slot[c] = -1
-            gain = link[s] - mine * total[c] * rate
-            if gain > most and total[c] + mine <= largest:
-                best, most = c, gain
-        if best != own:
-            total[own] -= mine
-            total[best] += mine
+            gain = link[s] - v_i * total[c] * rate
+            if gain > best_gain and total[c] + v_i <= largest:
+                best, best_gain = c, gain
+        if best != current:
+            total[current] -= v_i
+            total[best] += v_i
             label[i] = best
             for p in range(indptr[i], indptr[i + 1]):
                 j = indices[p]
@@ -68,7 +68,7 @@ def move_nodes(G, volume, label, total, rate, largest, order):
                     waiting[j] = True
 
 
-@allocating
+@allocating_kernel
 def refine_partition(G, volume, label, total, rate, order):
     """Return a partition of every group into well connected parts (Leiden, greedy variant).
 
@@ -85,8 +85,8 @@ def refine_partition(G, volume, label, total, rate, order):
             if indices[p] != i and label[indices[p]] == label[i]:
                 outward[i] += data[p]
     for i in order:
-        whole, mine = total[label[i]], volume[i]
-        if not alone[i] or outward[i] < mine * (whole - mine) * rate:
+        group_volume, v_i = total[label[i]], volume[i]
+        if not alone[i] or outward[i] < v_i * (group_volume - v_i) * rate:
             continue
         count = 0
         for p in range(indptr[i], indptr[i + 1]):
@@ -99,26 +99,26 @@ def refine_partition(G, volume, label, total, rate, order):
                     slot[c], adjacent[s], link[s] = s, c, 0.0
                     count += 1
                 link[s] += data[p]
-        best, most, joined = i, TIE * mine, 0.0
+        best, best_gain, joined = i, TIE * v_i, 0.0
         for s in range(count):
             c = adjacent[s]
             slot[c] = -1
-            gain = link[s] - mine * inside[c] * rate
-            if gain > most and outward[c] >= inside[c] * (whole - inside[c]) * rate:
-                best, most, joined = c, gain, link[s]
+            gain = link[s] - v_i * inside[c] * rate
+            if gain > best_gain and outward[c] >= inside[c] * (group_volume - inside[c]) * rate:
+                best, best_gain, joined = c, gain, link[s]
         if best != i:
             part[i] = best
-            inside[best] += mine
+            inside[best] += v_i
             outward[best] += outward[i] - 2.0 * joined
             alone[i] = alone[best] = False
     return part
 
 
-@allocating
+@allocating_kernel
 def aggregate(G, label, indptr, indices, data):
     """Write the graph of the groups; its diagonal holds twice the weight inside.
 
-    ``indices`` and ``data`` have room for the entries of G. Return the number of entries.
+    ``indices`` and ``data`` have capacity for the entries of G. Return the number of entries.
     """
     n, k = len(label), len(indptr) - 1
     first = np.zeros(k + 1, dtype=np.int64)
@@ -126,10 +126,10 @@ def aggregate(G, label, indptr, indices, data):
         first[label[i] + 1] += 1
     for c in range(k):
         first[c + 1] += first[c]
-    member, place = np.empty(n, dtype=np.int32), first[:-1].copy()
+    member, next_position = np.empty(n, dtype=np.int32), first[:-1].copy()
     for i in range(n):
-        member[place[label[i]]] = i
-        place[label[i]] += 1
+        member[next_position[label[i]]] = i
+        next_position[label[i]] += 1
     at, end = np.full(k, -1, dtype=np.int64), 0
     for c in range(k):
         begin = indptr[c] = end
@@ -145,7 +145,7 @@ def aggregate(G, label, indptr, indices, data):
     return end
 
 
-@allocating
+@allocating_kernel
 def inner_sums(G, label, x, sums):
     """sums_l += sum of x_i A_ij x_j over the pairs of group l; labels below zero are in none."""
     for i in range(len(label)):
@@ -157,7 +157,7 @@ def inner_sums(G, label, x, sums):
             sums[l] += x[i] * products
 
 
-@allocating
+@allocating_kernel
 def block_model_moves(G, degrees, label, model, root, rest, new):
     """Set new_i to the group where a degree-corrected block model makes item i most likely.
 
@@ -168,7 +168,7 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
     k = len(rest)
     link, adjacent, slot = np.empty(k), np.empty(k, dtype=np.int32), np.full(k, -1, dtype=np.int32)
     for i in range(len(label)):
-        count, own = 0, label[i]
+        count, current = 0, label[i]
         for p in range(G.indptr[i], G.indptr[i + 1]):
             c = label[G.indices[p]]
             if c >= 0:
@@ -178,11 +178,11 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
                     slot[c], adjacent[s], link[s] = s, c, 0.0
                     count += 1
                 link[s] += G.data[p]
-        best, most = own, -np.inf if degrees[i] > 0.0 else np.inf
+        best, best_gain = current, -np.inf if degrees[i] > 0.0 else np.inf
         for s in range(count):
             a = adjacent[s]
             slot[a] = -1
-            worth = (TIE * (a == own) - rest[a]) * degrees[i]
+            gain = (TIE * (a == current) - rest[a]) * degrees[i]
             for t in range(count):
                 b = adjacent[t]
                 low, high = model.indptr[a], model.indptr[a + 1]
@@ -193,9 +193,9 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
                     else:
                         high = middle
                 if low < model.indptr[a + 1] and model.indices[low] == b:
-                    worth += link[t] * model.data[low]
+                    gain += link[t] * model.data[low]
                 else:
-                    worth -= link[t] * np.log(1.0 + root[a] * root[b])
-            if worth > most:
-                best, most = a, worth
+                    gain -= link[t] * np.log(1.0 + root[a] * root[b])
+            if gain > best_gain:
+                best, best_gain = a, gain
         new[i] = best

@@ -6,7 +6,7 @@ depend on how the items are distributed.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, helper, kernel, summing
+from odsymnmf.kernels.compile import allocating_kernel, fastmath_kernel, helper, kernel
 
 
 @kernel
@@ -30,9 +30,9 @@ def pair_sums(items, rows, v, H, sums):
         sums[b, 0], sums[b, 1], sums[b, 2], sums[b, 3] = error, square_error, product, square
 
 
-@summing
+@fastmath_kernel
 def column_gain(items, rows, v, j, H, power):
-    """Return what column j gains on the listed pairs, were it zero on all other items.
+    """Return the increase of the error over the listed pairs if column j were removed.
 
     That is the sum of v (|e + x|^power - |e|^power), with e = a - h_i . h_k and x = H_ij H_kj; the
     sum of the absolute values of its terms; and the sum of x.
@@ -56,7 +56,7 @@ def column_gain(items, rows, v, j, H, power):
     return total, size, products
 
 
-@allocating
+@allocating_kernel
 def deletion_loss_at_zero(indptr, column, value, d_indptr, d_column, d_value, scale, increase):
     """Add scale times the change of sum_{j != i} (h_i . h_j)^2 without each entry.
 
@@ -66,7 +66,7 @@ def deletion_loss_at_zero(indptr, column, value, d_indptr, d_column, d_value, sc
         begin, end = indptr[i], indptr[i + 1]
         for s in range(begin, end):
             l, x = column[s], value[s]
-            total, own, e = 0.0, 0.0, begin
+            total, diagonal, e = 0.0, 0.0, begin
             for p in range(d_indptr[l], d_indptr[l + 1]):
                 while e < end and column[e] < d_column[p]:
                     e += 1
@@ -76,8 +76,8 @@ def deletion_loss_at_zero(indptr, column, value, d_indptr, d_column, d_value, sc
                     others = d_value[p] - x * value[e]
                     total += others * value[e]
                     if d_column[p] == l:
-                        own = others
-            increase[s] += scale * (x * x * own - 2.0 * x * total)
+                        diagonal = others
+            increase[s] += scale * (x * x * diagonal - 2.0 * x * total)
 
 
 @helper
@@ -104,11 +104,11 @@ def _add_pair(k, a, v, w0, H, h, position, l1, l2, increase):
     return v * _phi(a, l1, l2)
 
 
-@allocating
+@allocating_kernel
 def deletion_loss(items, A, w0, E, H, r, l1, l2, increase, zero_loss):
     """Add the difference of stored pairs to pairs with A_ij = 0, and the exceptions.
 
-    H is a CSR triple; ``zero_loss`` becomes the loss of the items without memberships.
+    H is a CSR triple; ``zero_loss`` is set to the loss of the items without memberships.
     """
     h, position = np.zeros(r), np.full(r, -1)
     indptr, column, value = H
@@ -136,7 +136,7 @@ def _dot(x, i, indptr, column, value):
     return total
 
 
-@allocating
+@allocating_kernel
 def sparse_error(A, w0, E, indptr, column, value, r, absolute):
     """Return what stored pairs and exceptions add to the sum over all pairs of (h_i . h_j)^p.
 
@@ -162,7 +162,7 @@ def sparse_error(A, w0, E, indptr, column, value, r, absolute):
     return w0 * total + exceptions
 
 
-@allocating
+@allocating_kernel
 def sparse_pair_products(indptr, column, value, r):
     """Return sum_{i != j} h_i . h_j = 2 sum_i h_i . (sum of the rows before i)."""
     before, total = np.zeros(r), 0.0

@@ -16,29 +16,29 @@ outside it.
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part, prefetch, summing, summing_helper
+from odsymnmf.kernels.compile import fastmath_helper, fastmath_kernel, inline, kernel, prefetch
 
-# Where the squares of single rows' changes exceed the decrease by more, they are not subtracted.
+# If sum |E_i|^2 exceeds the decrease by this factor, it is not subtracted: digits would cancel.
 OUTWEIGHED = 1e3
 
 
-@part
+@inline
 def _add_change(k, p, H, New, change, work):
     """Add E = o d^T + d n^T of a row to the change of D, each pair of its entries once.
 
     Return whether the row has moved, and the square of E. Written so, small changes keep their
     digits.
     """
-    found, o, d, n = work.found, work.u, work.g, work.values
+    support, o, d, n = work.support, work.u, work.g, work.values
     oo, nn, dd, od, nd, m = 0.0, 0.0, 0.0, 0.0, 0.0, np.int64(0)
     for l in range(H.shape[1]):
-        found[m] = l  # without a branch to mispredict
+        support[m] = l  # without a branch to mispredict
         m += H[k, l] != 0.0
     for l in range(H.shape[1]):
-        found[m] = l
+        support[m] = l
         m += (H[k, l] == 0.0) & (New[p, l] != 0.0)
     for j in range(m):
-        t = found[j]
+        t = support[j]
         o[j], n[j] = H[k, t], New[p, t]
         d[j] = n[j] - o[j]
         oo += o[j] * o[j]
@@ -48,13 +48,13 @@ def _add_change(k, p, H, New, change, work):
         nd += n[j] * d[j]
     if dd > 0.0:
         for j in range(m):
-            t, o_j, d_j = found[j], o[j], d[j]
+            t, o_j, d_j = support[j], o[j], d[j]
             for i in range(j + 1):
-                change[t, found[i]] += o_j * d[i] + d_j * n[i]
+                change[t, support[i]] += o_j * d[i] + d_j * n[i]
     return dd > 0.0, (oo + nn) * dd + 2.0 * od * nd
 
 
-@part
+@inline
 def _complete(change):
     """Make the sum of all E symmetric; each pair of entries is in one of its triangles."""
     for t in range(len(change)):
@@ -63,7 +63,7 @@ def _complete(change):
             change[l, t] = change[t, l]
 
 
-@part
+@inline
 def _pair_sum(items, H, New, moved, change, squares, decrease, work):
     """Return sum of <E_i, E_j> over pairs i != j: the square of their sum minus their own squares.
 
@@ -105,7 +105,7 @@ def gram_change(items, H, New, moved, decrease, change, work):
 
 
 @kernel
-def put(items, New, moved, H):
+def copy_moved_rows(items, New, moved, H):
     """Set the rows of H that have moved."""
     for p in range(len(items)):
         if p + 2 < len(items) and moved[p + 2]:
@@ -116,7 +116,7 @@ def put(items, New, moved, H):
                 H[k, l] = New[p, l]
 
 
-@summing
+@fastmath_kernel
 def stored_products(items, rows, position, H, New, moved):
     """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round."""
     total = 0.0
@@ -146,8 +146,8 @@ def stored_products(items, rows, position, H, New, moved):
     return 2.0 * total
 
 
-@summing_helper
-def _four(i, s, k, t, H, New):
+@fastmath_helper
+def _four_products(i, s, k, t, H, New):
     """Return n_i . n_k, n_i . o_k, o_i . n_k and o_i . o_k."""
     nn, no, on, oo = 0.0, 0.0, 0.0, 0.0
     for l in range(H.shape[1]):
@@ -160,10 +160,10 @@ def _four(i, s, k, t, H, New):
     return nn, no, on, oo
 
 
-@part
-def difference(a, four, power):
-    """phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo)"""
-    nn, no, on, oo = a - four[0], a - four[1], a - four[2], a - four[3]
+@inline
+def second_difference(a, dots, power):
+    """Return phi(a - nn) - phi(a - no) - phi(a - on) + phi(a - oo), phi(e) = |e| or e^2."""
+    nn, no, on, oo = a - dots[0], a - dots[1], a - dots[2], a - dots[3]
     if power == 2:
         return (nn * nn - no * no) - (on * on - oo * oo)
     return (abs(nn) - abs(no)) - (abs(on) - abs(oo))
@@ -187,17 +187,17 @@ def listed_correction(items, rows, v, position, H, New, moved, power):
                 break
             t = position[k]
             if t >= 0 and moved[t]:
-                four = _four(i, s, k, t, H, New)
+                dots = _four_products(i, s, k, t, H, New)
                 a = np.float64(rows.data[j])
                 if v is None:
-                    total += difference(a, four, power) - difference(0.0, four, power)
+                    total += second_difference(a, dots, power) - second_difference(0.0, dots, power)
                 else:
-                    total += v[j] * difference(a, four, power)
+                    total += v[j] * second_difference(a, dots, power)
     return 2.0 * total
 
 
 @kernel
-def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, clash):
+def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, pair_terms):
     """Set Z_new[b] to row words[b] of Z = X^T H after the round.
 
     Row b of the CSR arrays lists the positions in the round of the items that have the word. Return
@@ -205,7 +205,7 @@ def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, clash
     """
     r, total = Z.shape[1], 0.0
     for l in range(r):
-        clash[l] = 0.0
+        pair_terms[l] = 0.0
     for b in range(len(words)):
         for l in range(r):
             change[l] = 0.0
@@ -213,10 +213,10 @@ def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, clash
             i, x = indices[j], data[j]
             for l in range(r):
                 e = x * steps[i, l]
-                clash[l] += change[l] * e
+                pair_terms[l] += change[l] * e
                 change[l] += e
         for l in range(r):
             Z_new[b, l] = Z[words[b], l] + change[l]
     for l in range(r):
-        total += clash[l]
+        total += pair_terms[l]
     return 2.0 * total

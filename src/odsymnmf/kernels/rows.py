@@ -9,7 +9,7 @@ CANCELLED = 1e-4
 # not stay: alone in its column, it would drive other entries towards infinity.
 ROUNDING = 1e-13
 # Residuals below this fraction of A_ik are rounding (l1).
-DUST = 1e-14
+RESIDUAL_ROUNDING = 1e-14
 # Weights this close to half of the total are a tie: the smaller minimizer is taken (l1).
 TIE = 1e-12
 # A column with a smaller sum of squares a counts as zero; 1 / a may overflow.
@@ -26,16 +26,16 @@ class CsrRows(NamedTuple):
 
 
 class RowRef(NamedTuple):
-    """Positions of an item: in H, among the rows of A, among the exceptions, in the output."""
+    """Positions of an item: in H, among the rows of A, among the exceptions, and in ``out``."""
 
     item: Any
     row: Any
-    pairs: Any
+    exceptions: Any
     out: Any
 
 
 class Bounds(NamedTuple):
-    """Entries are at most ``upper``; one whose column is zero elsewhere becomes ``empty``."""
+    """The upper bound, and the value of an entry whose column is zero in all other rows."""
 
     upper: float
-    empty: float
+    empty_column_value: float

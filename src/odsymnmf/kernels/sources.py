@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from odsymnmf.kernels.compile import part, prefetch
+from odsymnmf.kernels.compile import inline, prefetch
 
 
 class Neighbors(NamedTuple):
@@ -40,7 +40,7 @@ class Block(NamedTuple):
     gross: Any
 
 
-@part
+@inline
 def add_rows(total, rows, weights, first, last, M):
     """Add weights[j] times row rows[j] of M for first <= j < last, four per pass over the total."""
     r = len(total)
@@ -59,7 +59,7 @@ def add_rows(total, rows, weights, first, last, M):
         j += 1
 
 
-@part
+@inline
 def _add_neighbors(source, p, items, M, g):
     """Set g to the weighted sum of rows of M; prefetch those of the next item."""
     indptr, indices = source.indptr, source.indices
@@ -94,9 +94,9 @@ def _gather_neighbors(source, p, items, H, g):
 
 def _gather_features(source, p, items, H, g):
     _add_neighbors(source, p, items, source.Z, g)
-    own = source.norms[items[p]]
+    norm = source.norms[items[p]]
     for l in range(len(g)):
-        g[l] -= own * H[items[p], l]
+        g[l] -= norm * H[items[p], l]
 
 
 def _gather_block(source, p, items, H, g):
@@ -104,7 +104,7 @@ def _gather_block(source, p, items, H, g):
         g[l] = source.G[p, l]
 
 
-@part
+@inline
 def copy_row(k, H, before):
     """Set before = h_k."""
     for l in range(len(before)):
@@ -119,25 +119,25 @@ def _save_row(source, k, H, before):
     copy_row(k, H, before)
 
 
-def _update_nothing(source, p, items, before, x, found):
+def _update_nothing(source, p, items, before, x, support):
     pass
 
 
-def _update_features(source, p, items, before, x, found):
+def _update_features(source, p, items, before, x, support):
     """Z += x_k (x - before)^T, where the row has changed."""
     indptr, indices, data, Z = source.indptr, source.indices, source.data, source.Z
     m = 0
     for l in range(len(x)):
         change = x[l] - before[l]
-        x[m], found[m] = change, l  # without a branch to mispredict
+        x[m], support[m] = change, l  # without a branch to mispredict
         m += change != 0.0
     for j in range(indptr[items[p]], indptr[items[p] + 1]):
         i0, d0 = indices[j], data[j]
         for t in range(m):
-            Z[i0, found[t]] += d0 * x[t]
+            Z[i0, support[t]] += d0 * x[t]
 
 
-def _update_block(source, p, items, before, x, found):
+def _update_block(source, p, items, before, x, support):
     """G_b += S_bp (x - before) for the items after p."""
     G, S = source.G, source.S
     for l in range(len(x)):
@@ -181,8 +181,8 @@ def _by_storage(neighbors: Any, features: Any, block: Any) -> Any:
 
 # Set g for item items[p]: gather(source, p, items, H, g).
 gather = _by_storage(_gather_neighbors, _gather_features, _gather_block)
-# Prefetch what later items need, where their rows are not adjacent: look_ahead(source, p, items).
-look_ahead = _by_storage(_prefetch_row, _prefetch_row, _prefetch_nothing)
+# Prefetch the rows of later items where they are not adjacent: prefetch_row(source, p, items).
+prefetch_row = _by_storage(_prefetch_row, _prefetch_row, _prefetch_nothing)
 # Set before = h_k where `update_products` needs it: save_row(source, k, H, before).
 save_row = _by_storage(_save_nothing, _save_row, _save_row)
 # Update the products with A: row items[p] was ``before`` and is x, which is overwritten.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, helper, part
+from odsymnmf.kernels.compile import allocating_kernel, helper, inline
 from odsymnmf.kernels.weighted_median import select
 
 # No pair of columns has this key.
@@ -32,7 +32,7 @@ class Log(NamedTuple):
 
     ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a
     neighbor's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
-    the newest first; an entry outside the span of its owner is outdated. There is room for
+    the newest first; an entry outside the span of its owner is outdated. There is capacity for
     ``len(owner)`` entries, and `SHORT` more that may be read beyond the last one.
     """
 
@@ -60,8 +60,8 @@ class Pairs(NamedTuple):
     used: Any
 
 
-@part
-def first_place(l, t, side, size):
+@inline
+def first_slot(l, t, side, size):
     """Return where the search for the pair l <= t begins in a table of this size."""
     mixed = l * MIX_L + t * MIX_T
     mixed = ((mixed ^ (mixed >> 31)) & LOW) * MIX
@@ -70,13 +70,13 @@ def first_place(l, t, side, size):
 
 
 @helper
-def place(l, t, side, keys):
-    """Return where the pair of columns is in the table, or the empty place where it would go."""
+def slot(l, t, side, keys):
+    """Return where the pair of columns is in the table, or the empty slot where it would go."""
     if l > t:
         l, t = t, l
     if side > 0:
         return l * side + t
-    s, wanted, mask = first_place(l, t, 0, len(keys)), (l << 32) | t, len(keys) - 1
+    s, wanted, mask = first_slot(l, t, 0, len(keys)), (l << 32) | t, len(keys) - 1
     while keys[s] != wanted and keys[s] != EMPTY:
         s = (s + 1) & mask
     return s
@@ -84,15 +84,15 @@ def place(l, t, side, keys):
 
 @helper
 def add_pair(l, t, change, side, keys, values, used):
-    """D_lt += change; the table has room for it."""
-    s = place(l, t, side, keys)
+    """D_lt += change; the table has capacity for it."""
+    s = slot(l, t, side, keys)
     if keys[s] == EMPTY:
         keys[s] = (min(l, t) << 32) | max(l, t)
         used[0] += 1
     values[s] += change
 
 
-@allocating
+@allocating_kernel
 def add_pairs(change, D):
     """D += a change of it; return 2 <D, change>, with the pairs of different columns twice."""
     side, keys, values, used = D.side, D.key, D.value, D.used
@@ -100,7 +100,7 @@ def add_pairs(change, D):
     for b in range(len(change.key)):
         if change.key[b] != EMPTY:
             l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
-            e, s = change.value[b], place(l, t, side, keys)
+            e, s = change.value[b], slot(l, t, side, keys)
             if keys[s] == EMPTY:
                 keys[s] = change.key[b]
                 used[0] += 1
@@ -109,9 +109,9 @@ def add_pairs(change, D):
     return 2.0 * product
 
 
-@allocating
+@allocating_kernel
 def add_gram(first, indptr, column, value, D):
-    """Add rows ``first``, first + 1, ... of a CSR H to D, as many as there is room for.
+    """Add rows ``first``, first + 1, ... of a CSR H to D, as many as there is capacity for.
 
     Return the next row, and the growth of sum_{i != j} (h_i . h_j)^2, which is made of sums
     over the rows before each row, so that nothing cancels.
@@ -128,7 +128,7 @@ def add_gram(first, indptr, column, value, D):
             diagonal[l] += h * h
             for e in range(indptr[i], s):
                 t, product = np.int64(column[e]), h * value[e]
-                p = place(l, t, side, keys)
+                p = slot(l, t, side, keys)
                 squares += 4.0 * values[p] * product
                 if keys[p] == EMPTY:
                     keys[p] = (min(l, t) << 32) | max(l, t)
@@ -137,7 +137,7 @@ def add_gram(first, indptr, column, value, D):
     return len(indptr) - 1, squares
 
 
-@part
+@inline
 def set_row(H, begin, end, item):
     """Make the entries ``begin`` to ``end`` of the log the row of the item."""
     for s in range(begin, end):
@@ -148,7 +148,7 @@ def set_row(H, begin, end, item):
     H.span[item, 0], H.span[item, 1] = begin, end
 
 
-@allocating
+@allocating_kernel
 def fill_log(indptr, indices, data, H):
     """Write a CSR H into an empty log, row after row."""
     for i in range(len(indptr) - 1):
@@ -160,7 +160,7 @@ def fill_log(indptr, indices, data, H):
         set_row(H, begin, H.top[0], i)
 
 
-@allocating
+@allocating_kernel
 def read_log(H, indptr, indices, data):
     """Write the current rows into CSR arrays of the right length."""
     top = 0
@@ -227,28 +227,28 @@ def column_entries(l, H):
 
 
 @helper
-def keep_best(own, count, cap, kept, score, points, ones):
-    """Cut the list of candidates ``kept[:count]`` down to ``cap``; return how many remain.
+def keep_best(n_own, count, cap, selected, score, points, ones):
+    """Cut the list of candidates ``selected[:count]`` down to ``cap``; return how many remain.
 
-    The first ``own`` are the item's own and always remain. Of the others those with the highest
+    The first ``n_own`` are the item's own and always remain. Of the others those with the highest
     scores do; of equals, the first.
     """
-    room = max(cap - own, 0)
-    if count - own <= room:
+    capacity = max(cap - n_own, 0)
+    if count - n_own <= capacity:
         return count
-    if room == 0:
-        return own
-    for p in range(own, count):
-        points[p - own] = -score[kept[p]]
-        ones[p - own] = 1.0
-    lowest = -select(points, ones, count - own, np.float64(room))
-    for p in range(own, count):
-        room -= score[kept[p]] > lowest
-    end = own
-    for p in range(own, count):
-        c = kept[p]
-        if score[c] > lowest or (score[c] == lowest and room > 0):
-            room -= score[c] == lowest
-            kept[end] = c
+    if capacity == 0:
+        return n_own
+    for p in range(n_own, count):
+        points[p - n_own] = -score[selected[p]]
+        ones[p - n_own] = 1.0
+    lowest = -select(points, ones, count - n_own, np.float64(capacity))
+    for p in range(n_own, count):
+        capacity -= score[selected[p]] > lowest
+    end = n_own
+    for p in range(n_own, count):
+        c = selected[p]
+        if score[c] > lowest or (score[c] == lowest and capacity > 0):
+            capacity -= score[c] == lowest
+            selected[end] = c
             end += 1
     return end

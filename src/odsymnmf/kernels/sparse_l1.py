@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, helper, part
-from odsymnmf.kernels.l1 import FURTHER, _cut, entry, move
+from odsymnmf.kernels.compile import allocating_kernel, helper, inline
+from odsymnmf.kernels.l1 import REACH_GROWTH, _cut, entry, move
 from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TIE
 from odsymnmf.kernels.sparse_h import column_entries, keep_best, set_row, sort_together, weight_of
 
@@ -34,18 +34,18 @@ class ColumnState(NamedTuple):
 # Arrays by neighbor, as for `l1.entry`; by column and by candidate; two entries as H stores them.
 Workspace = namedtuple(
     "Workspace",
-    "near picked value rho points weights weight heavy "
-    "pos met kept S T half score negative ones extra gross x stored",
+    "near positions value rho points weights weight heavy "
+    "pos cand selected S T half score negative ones extra gross x stored",
 )
 
 
 def workspace(r: int, dtype: Any, longest: int) -> Workspace:
     """Return workspace for r columns and rows of A with at most ``longest`` entries."""
-    pos, met = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
-    near, picked = np.empty((2, longest + 1), dtype=np.int64)
+    pos, cand = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
+    near, positions = np.empty((2, longest + 1), dtype=np.int64)
     neighbors, candidates = np.empty((6, longest + 1)), np.empty((9, r))
-    kept, stored = np.empty(r + 1, dtype=np.int64), np.empty(2, dtype=dtype)
-    arrays = near, picked, *neighbors, pos, met, kept, *candidates, stored
+    selected, stored = np.empty(r + 1, dtype=np.int64), np.empty(2, dtype=dtype)
+    arrays = near, positions, *neighbors, pos, cand, selected, *candidates, stored
     return Workspace._make(arrays)
 
 
@@ -61,20 +61,20 @@ def sum_of_others(k, row, l, H, w0, E, weighted):
     return total
 
 
-@part
+@inline
 def _gather(k, A, w0, E, H, nonzero, new, work):
     """List the neighbors and the candidates, own columns first, with S. Return the counts."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
     near, near_value, weight, pos = work.near, work.value, work.weight, work.pos
-    met, S = work.met, work.S
+    cand, S = work.cand, work.S
     m, neighbors = 0, 0
     if not new:
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
-            met[m], S[m] = column[s], 0.0
+            cand[m], S[m] = column[s], 0.0
             m += 1
-    mine = m
+    n_own = m
     weighted = len(E.indices) > 0
     e, e_end = E.indptr[k], E.indptr[k + 1]
     for j in range(indptr[k], indptr[k + 1]):
@@ -96,13 +96,13 @@ def _gather(k, A, w0, E, H, nonzero, new, work):
             if c < 0:
                 c = m
                 pos[l] = c
-                met[c], S[c] = l, 0.0
+                cand[c], S[c] = l, 0.0
                 m += 1
             S[c] += w * value[s]
-    return m, mine, neighbors
+    return m, n_own, neighbors
 
 
-@part
+@inline
 def _add_exceptions(k, m, E, H, work):
     """Set what the exceptions add to T, and the sum of the absolute values."""
     pos, extra, gross = work.pos, work.extra, work.gross
@@ -117,55 +117,55 @@ def _add_exceptions(k, m, E, H, work):
                 gross[c] += abs(E.v[e]) * H.value[s]
 
 
-@part
-def _totals(k, m, mine, before, w0, E, H, sums, in_place, new, work):
+@inline
+def _totals(k, m, n_own, before, w0, E, H, sums, in_place, new, work):
     """Set T and half of it; keep the own columns and the candidates that may become positive."""
     W, peak, moved = sums.W, sums.peak, sums.moved
-    met, kept, S, T, half = work.met, work.kept, work.S, work.T, work.half
+    cand, selected, S, T, half = work.cand, work.selected, work.S, work.T, work.half
     score, extra, gross = work.score, work.extra, work.gross
     weighted = len(E.indices) > 0
-    count = np.int64(mine)
+    count = np.int64(n_own)
     for c in range(m):
-        l = met[c]
-        own = np.float64(H.value[H.span[k, 0] + c]) if c < mine else 0.0
-        total, most = W[l], peak[l]
+        l = cand[c]
+        old = np.float64(H.value[H.span[k, 0] + c]) if c < n_own else 0.0
+        total, largest = W[l], peak[l]
         others = total
         if not new:
-            if moved[l] < before and total < CANCELLED * most:
+            if moved[l] < before and total < CANCELLED * largest:
                 # With dense H, every row visits every column: the next one has recomputed this.
-                total = most = sum_of_others(-1, k, l, H, w0, E, False)
-            others = total - own
-            if others < CANCELLED * most:
-                others = most = sum_of_others(k, k, l, H, w0, E, False)
-                total = others + own
+                total = largest = sum_of_others(-1, k, l, H, w0, E, False)
+            others = total - old
+            if others < CANCELLED * largest:
+                others = largest = sum_of_others(k, k, l, H, w0, E, False)
+                total = others + old
             if in_place:
-                W[l], peak[l] = total, most
+                W[l], peak[l] = total, largest
         T[c] = w0 * others
         if weighted:
             T[c] += extra[c]
             if T[c] < CANCELLED * (w0 * others + gross[c]):
                 T[c] = sum_of_others(-1 if new else k, k, l, H, w0, E, True)
         half[c] = 0.5 * T[c] * (1.0 + TIE)
-        if c < mine:
-            kept[c] = c
+        if c < n_own:
+            selected[c] = c
         else:
-            kept[count] = c
+            selected[count] = c
             if S[c] > half[c] and T[c] > 0.0:
                 score[c] = S[c] / T[c]
                 count += 1
     return count
 
 
-@part
-def _fill_table(k, count, mine, neighbors, H, table, work):
-    """Set table[c] to the entries of the neighbors in the c-th column kept, x and rho."""
+@inline
+def _fill_table(k, count, n_own, neighbors, H, table, work):
+    """Set table[c] to the entries of the neighbors in the c-th column selected, x and rho."""
     span, column, value = H.span, H.column, H.value
-    near, pos, met, kept, x = work.near, work.pos, work.met, work.kept, work.x
+    near, pos, cand, selected, x = work.near, work.pos, work.cand, work.selected, work.x
     near_value, rho = work.value, work.rho
     for c in range(count):
-        pos[met[kept[c]]] = c
-        b = kept[c]
-        x[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
+        pos[cand[selected[c]]] = c
+        b = selected[c]
+        x[c] = np.float64(value[span[k, 0] + b]) if b < n_own else 0.0
     for j in range(count * neighbors):
         table[j] = 0.0
     for j in range(neighbors):
@@ -176,7 +176,7 @@ def _fill_table(k, count, mine, neighbors, H, table, work):
                 table[c * neighbors + j] = value[s]
         rho[j] = near_value[j]
     for c in range(count):
-        pos[met[kept[c]]] = -1
+        pos[cand[selected[c]]] = -1
         if x[c] != 0.0:
             for j in range(neighbors):
                 rho[j] -= x[c] * table[c * neighbors + j]
@@ -184,17 +184,17 @@ def _fill_table(k, count, mine, neighbors, H, table, work):
         rho[j] = _cut(rho[j], near_value[j])
 
 
-@part
+@inline
 def _solve_entries(k, place, count, neighbors, weighted, sums, table, upper, in_place, work):
     """Set each entry to its optimum in turn; return the decrease and the largest change."""
     W, nonzero, reach, moved = sums.W, sums.nonzero, sums.reach, sums.moved
-    met, kept, S, T, half, x = work.met, work.kept, work.S, work.T, work.half, work.x
+    cand, selected, S, T, half, x = work.cand, work.selected, work.S, work.T, work.half, work.x
     heavy, weights, stored = work.heavy, work.weight, work.stored
     value, rho = work.value, work.rho
     decrease, largest = 0.0, 0.0
     for c in range(count):
-        b = kept[c]
-        l, old, new = met[b], x[c], 0.0
+        b = selected[c]
+        l, old, new = cand[b], x[c], 0.0
         a = table[c * neighbors : (c + 1) * neighbors]
         if T[b] > 0.0 and S[b] > half[b]:
             far = reach[l] if reach[l] > 0.0 else T[b]
@@ -208,49 +208,49 @@ def _solve_entries(k, place, count, neighbors, weighted, sums, table, upper, in_
         new, step = np.float64(stored[0]), np.float64(stored[0] - stored[1])
         if step != 0.0:
             if weighted:
-                fallen = move(step, neighbors, a, value, rho, weights)
+                residual_decrease = move(step, neighbors, a, value, rho, weights)
             else:
-                fallen = move(step, neighbors, a, value, rho, None)
-            decrease += 2.0 * (2.0 * fallen - step * T[b])
+                residual_decrease = move(step, neighbors, a, value, rho, None)
+            decrease += 2.0 * (2.0 * residual_decrease - step * T[b])
             largest = max(largest, abs(step))
             x[c] = new
             if in_place:
                 nonzero[k] = True
                 W[l] += step
                 moved[l] = place
-                reach[l] = 0.5 * min(reach[l], FURTHER * abs(step)) + abs(step)
+                reach[l] = 0.5 * min(reach[l], REACH_GROWTH * abs(step)) + abs(step)
     return decrease, largest
 
 
-@allocating
+@allocating_kernel
 def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, in_place, work):
-    """Solve rows of H, as far as ``out`` has room: docs/many_clusters.md.
+    """Solve rows of H while ``out`` has capacity: docs/many_clusters.md.
 
     The modes and ``out`` are those of `sparse_l2_rows`, with W in place of D. ``position`` is that
     of the first item in the sweep. Costs the memberships of the neighbors. Return the number of
-    rows solved, the room that the next one needs, the decrease of f and the largest change.
+    rows solved, the capacity that the next one needs, the decrease of f and the largest change.
     """
     new, weighted = passes > 1, len(E.indices) > 0 or w0 != 1.0
     table = np.empty(0)
     decrease, largest = 0.0, 0.0
-    pos, met, kept, x = work.pos, work.met, work.kept, work.x
+    pos, cand, selected, x = work.pos, work.cand, work.selected, work.x
     for p in range(len(items)):
         k, place = items[p], position + p
-        m, mine, neighbors = _gather(k, A, w0, E, H, sums.nonzero, new, work)
+        m, n_own, neighbors = _gather(k, A, w0, E, H, sums.nonzero, new, work)
         if len(E.indices) > 0:
             _add_exceptions(k, m, E, H, work)
-        count = _totals(k, m, mine, place - 1, w0, E, H, sums, in_place, new, work)
-        count = keep_best(mine, count, cap, kept, work.score, work.negative, work.ones)
+        count = _totals(k, m, n_own, place - 1, w0, E, H, sums, in_place, new, work)
+        count = keep_best(n_own, count, cap, selected, work.score, work.negative, work.ones)
         for c in range(m):
-            pos[met[c]] = -1
+            pos[cand[c]] = -1
         if out.top[0] + count > len(out.owner):
             return p, count, decrease, largest
         begin = top = out.top[0]
         if count > 0:
-            sort_together(met, kept, count)
+            sort_together(cand, selected, count)
             if len(table) < count * neighbors:
                 table = np.empty(2 * count * neighbors)
-            _fill_table(k, count, mine, neighbors, H, table, work)
+            _fill_table(k, count, n_own, neighbors, H, table, work)
             for _ in range(passes):
                 gain, change = _solve_entries(
                     k, place, count, neighbors, weighted, sums, table, upper, in_place, work
@@ -261,7 +261,7 @@ def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, 
                     break
             for c in range(count):
                 if x[c] != 0.0:
-                    out.column[top], out.value[top] = met[kept[c]], x[c]
+                    out.column[top], out.value[top] = cand[selected[c]], x[c]
                     top += 1
             out.top[0] = top
         if in_place:

@@ -2,7 +2,7 @@
 
 Row x of item k minimizes x^T G x - 2 g . x + sum_l p_k / 2 [x_l > 0] over 0 <= x <= upper, with
 g = sum_j w_kj A_kj h_j and G = sum_{j != k} w_kj h_j h_j^T
-  = w0 (D - own own^T) + sum over the exceptions of v_kj h_j h_j^T,   own = h_k.
+  = w0 (D - h_k h_k^T) + sum over the exceptions of v_kj h_j h_j^T.
 
 A column that occurs neither in h_k nor in the row of a neighbor has g_l = 0 and stays zero; the
 other columns are the candidates. G >= 0, so entry l alone can lower f by at most 2 g_l^2 / G_ll;
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, helper, part, prefetch
+from odsymnmf.kernels.compile import allocating_kernel, helper, inline, prefetch
 from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_h import (
     SHORT,
@@ -22,8 +22,8 @@ from odsymnmf.kernels.sparse_h import (
     add_pair,
     is_current,
     keep_best,
-    place,
     set_row,
+    slot,
     sort_together,
     weight_of,
 )
@@ -35,8 +35,8 @@ FAR, LINE = 5, 8
 
 
 @helper
-def _most_alone(m, g, a):
-    """Return the most that one column alone could lower f by: the largest 2 g^2 / a."""
+def _largest_single_gain(m, g, a):
+    """Return the largest decrease of f that one column alone could give: max 2 g^2 / a."""
     best = 0.0
     for c in range(m):
         if g[c] > 0.0 and a[c] > TINY:
@@ -64,67 +64,67 @@ def _exact_row(k, row, l, m, H, w0, E, pos, G):
         s = H.link[s]
 
 
-@part
-def _put_sums(count, support, columns, x, own, D):
-    """D += x x^T - own own^T."""
+@inline
+def _update_gram(count, support, columns, x, in_D, D):
+    """D += x x^T - in_D in_D^T, where ``in_D`` is the row that D contains."""
     for p in range(count):
         c = support[p]
         l = np.int64(columns[c])
-        D.diagonal[l] += x[c] * x[c] - own[c] * own[c]
+        D.diagonal[l] += x[c] * x[c] - in_D[c] * in_D[c]
         for b in range(p):
             d = support[b]
-            change = x[c] * x[d] - own[c] * own[d]
+            change = x[c] * x[d] - in_D[c] * in_D[d]
             if change != 0.0:
                 add_pair(l, np.int64(columns[d]), change, D.side, D.key, D.value, D.used)
 
 
-@part
-def _meet(l, more, m, pos, met, met_g):
-    """g_l += more, and make column l a candidate; return how many there are. No branch."""
+@inline
+def _add_candidate(l, more, m, pos, cand, cand_g):
+    """g_l += more, and make column l a candidate; return their number. Without a branch."""
     c = pos[l]
     new_one = c < 0
     u = np.uint32(m if new_one else c)
-    pos[l], met[u] = u, l
-    met_g[u] += more
+    pos[l], cand[u] = u, l
+    cand_g[u] += more
     m += new_one
-    met_g[m] = 0.0
+    cand_g[m] = 0.0
     return m
 
 
-# Arrays by column, by candidate in the order met, and by candidate kept in column order.
+# Arrays by column, by candidate in the order found, and by candidate selected in column order.
 Workspace = namedtuple(
     "Workspace",
-    "pos met columns near more roots dots stored kept support exact first "
-    "met_g met_a gross score points ones g a x own root",
+    "pos cand columns near more roots dots stored selected support exact first "
+    "cand_g cand_a gross score points ones g a x in_D root",
 )
 
 
 def workspace(D: Pairs, dtype: Any, longest: int) -> Workspace:
     """Return workspace for rows with at most ``longest`` exceptions."""
     r = len(D.diagonal)
-    pos, (met, columns) = np.full(r, -1, dtype=np.int32), np.empty((2, r), dtype=np.int32)
+    pos, (cand, columns) = np.full(r, -1, dtype=np.int32), np.empty((2, r), dtype=np.int32)
     near, more = np.empty(SHORT * AT_ONCE, dtype=np.int32), np.empty(SHORT * AT_ONCE)
     dots, stored = np.empty(longest), np.empty(1, dtype=dtype)
     integers, numbers = np.empty((4, r + 1), dtype=np.int64), np.empty((11, r + 1))
     roots = np.sqrt(D.peak)
-    arrays = pos, met, columns, near, more, roots, dots, stored, *integers, *numbers
+    arrays = pos, cand, columns, near, more, roots, dots, stored, *integers, *numbers
     return Workspace._make(arrays)
 
 
-@part
+@inline
 def _gather(k, A, w0, E, H, new, work):
     """List the candidates, the item's own columns first, with g. Return how many there are."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    pos, met, met_g, near, more = work.pos, work.met, work.met_g, work.near, work.more
+    pos, cand, cand_g, near, more = work.pos, work.cand, work.cand_g, work.near, work.more
     m = np.int64(0)
     if not new:
         for s in range(span[k, 0], span[k, 1]):
             pos[column[s]] = m
-            met[m], met_g[m] = column[s], 0.0
+            cand[m], cand_g[m] = column[s], 0.0
             m += 1
-    mine = m
-    met_g[m] = 0.0
+    n_own = m
+    cand_g[m] = 0.0
     weighted = len(E.indices) > 0
     e, e_end = E.indptr[k], E.indptr[k + 1]
     # Unsigned: no index is tested for being negative. The first entries of all rows are copied to
@@ -145,14 +145,14 @@ def _gather(k, A, w0, E, H, new, work):
                 at, to = entry + np.uint64(s), listed + np.uint64(s)
                 near[to], more[to] = column[at], w * value[at]
             for d in range(entry + np.uint64(SHORT), beyond):
-                m = _meet(np.uint32(column[d]), w * value[d], m, pos, met, met_g)
+                m = _add_candidate(np.uint32(column[d]), w * value[d], m, pos, cand, cand_g)
             listed += min(beyond - entry, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
         for s in range(listed):
-            m = _meet(np.uint32(near[s]), more[s], m, pos, met, met_g)
-    return m, mine
+            m = _add_candidate(np.uint32(near[s]), more[s], m, pos, cand, cand_g)
+    return m, n_own
 
 
-@part
+@inline
 def _prefetch_rows(items, p, A, H, in_place):
     """Prefetch entries of A of a later item, rows of the next one's neighbors, and their spans."""
     indptr, indices, data = A.indptr, A.indices, A.data
@@ -170,21 +170,21 @@ def _prefetch_rows(items, p, A, H, in_place):
             prefetch(begins, indices[j])
 
 
-@part
-def _diagonal_of_gram(k, m, mine, w0, E, H, D, work):
+@inline
+def _diagonal_of_gram(k, m, n_own, w0, E, H, D, work):
     """Set a = G_ll of the candidates; return how many entries the rows of the exceptions have."""
     span, column, value, diagonal = H.span, H.column, H.value, D.diagonal
-    pos, met, met_a, gross, kept = work.pos, work.met, work.met_a, work.gross, work.kept
+    pos, cand, cand_a, gross, selected = work.pos, work.cand, work.cand_a, work.gross, work.selected
     entries = 0
-    for c in range(mine):
+    for c in range(n_own):
         h = np.float64(value[span[k, 0] + c])
-        met_a[c] = w0 * (diagonal[met[c]] - h * h)
-        kept[c] = c
-    for c in range(mine, m):
-        met_a[c] = w0 * diagonal[np.uint32(met[c])]
+        cand_a[c] = w0 * (diagonal[cand[c]] - h * h)
+        selected[c] = c
+    for c in range(n_own, m):
+        cand_a[c] = w0 * diagonal[np.uint32(cand[c])]
     if len(E.indices) > 0:
         for c in range(m):
-            gross[c] = met_a[c]
+            gross[c] = cand_a[c]
         for e in range(E.indptr[k], E.indptr[k + 1]):
             i = np.uint32(E.indices[e])
             entries += span[i, 1] - span[i, 0]
@@ -192,60 +192,63 @@ def _diagonal_of_gram(k, m, mine, w0, E, H, D, work):
                 c = pos[column[s]]
                 if c >= 0:
                     h = E.v[e] * value[s] * value[s]
-                    met_a[c] += h
+                    cand_a[c] += h
                     gross[c] += abs(h)
     return entries
 
 
-@part
-def _screen(m, mine, least, cap, work):
-    """Keep the item's own columns and the candidates that alone may gain more than ``least``."""
-    pos, met, met_g, met_a, kept = work.pos, work.met, work.met_g, work.met_a, work.kept
-    count = np.int64(mine)
-    for c in range(mine, m):
-        pos[np.uint32(met[c])] = -1
-        kept[count] = c
-        count += (met_g[c] > 0.0) & (2.0 * met_g[c] * met_g[c] > least * met_a[c])
-    for c in range(mine):
-        pos[met[c]] = -1
+@inline
+def _screen(m, n_own, min_gain, cap, work):
+    """Keep the item's own columns and the candidates that alone may gain more than ``min_gain``."""
+    pos, cand, selected = work.pos, work.cand, work.selected
+    cand_g, cand_a = work.cand_g, work.cand_a
+    count = np.int64(n_own)
+    for c in range(n_own, m):
+        pos[np.uint32(cand[c])] = -1
+        selected[count] = c
+        count += (cand_g[c] > 0.0) & (2.0 * cand_g[c] * cand_g[c] > min_gain * cand_a[c])
+    for c in range(n_own):
+        pos[cand[c]] = -1
     if count > cap:
         score = work.score
-        for p in range(mine, count):
-            c = kept[p]
-            score[c] = met_g[c] * (met_g[c] / max(met_a[c], TINY))
-        count = keep_best(mine, count, cap, kept, score, work.points, work.ones)
+        for p in range(n_own, count):
+            c = selected[p]
+            score[c] = cand_g[c] * (cand_g[c] / max(cand_a[c], TINY))
+        count = keep_best(n_own, count, cap, selected, score, work.points, work.ones)
     return count
 
 
-@part
-def _sort_by_column(m, kept, met):
+@inline
+def _sort_by_column(m, selected, cand):
     if m <= 24:
         for b in range(1, m):
-            c, d = kept[b], b
-            while d > 0 and met[kept[d - 1]] > met[c]:
-                kept[d] = kept[d - 1]
+            c, d = selected[b], b
+            while d > 0 and cand[selected[d - 1]] > cand[c]:
+                selected[d] = selected[d - 1]
                 d -= 1
-            kept[d] = c
+            selected[d] = c
     else:
-        sort_together(met, kept, m)
+        sort_together(cand, selected, m)
 
 
-@part
-def _candidates(k, m, mine, w0, weighted, H, D, work):
-    """Copy the candidates kept, by column; return how many a are small differences of large sums.
+@inline
+def _candidates(k, m, n_own, w0, weighted, H, D, work):
+    """Copy the selected candidates, by column; return how many a have cancelled.
 
-    Those are recomputed with all sums of their row: ``exact`` is the number of the row, else -1.
+    An a that is a small difference of large sums is recomputed with its row of G: ``exact`` is the
+    index of that row, else -1.
     """
     span, value, peak = H.span, H.value, D.peak
-    met, met_g, met_a, gross, kept = work.met, work.met_g, work.met_a, work.gross, work.kept
-    columns, g, a, x, own = work.columns, work.g, work.a, work.x, work.own
+    cand, cand_g, cand_a = work.cand, work.cand_g, work.cand_a
+    gross, selected = work.gross, work.selected
+    columns, g, a, x, in_D = work.columns, work.g, work.a, work.x, work.in_D
     root, roots, exact, pos = work.root, work.roots, work.exact, work.pos
     cancelled = 0
     for c in range(m):
-        b = kept[c]
-        l = met[b]
-        columns[c], g[c], a[c], pos[l], exact[c] = l, met_g[b], met_a[b], c, -1
-        x[c] = own[c] = np.float64(value[span[k, 0] + b]) if b < mine else 0.0
+        b = selected[c]
+        l = cand[b]
+        columns[c], g[c], a[c], pos[l], exact[c] = l, cand_g[b], cand_a[b], c, -1
+        x[c] = in_D[c] = np.float64(value[span[k, 0] + b]) if b < n_own else 0.0
         root[c] = roots[l]
         if a[c] < CANCELLED * (max(w0 * peak[l], gross[b]) if weighted else w0 * peak[l]):
             exact[c] = cancelled
@@ -253,14 +256,17 @@ def _candidates(k, m, mine, w0, weighted, H, D, work):
     return cancelled
 
 
-@part
+@inline
 def _list_support(m, work):
-    """List the nonzero entries, the largest first: most q become negative early. Return size."""
-    x, own, root, support = work.x, work.own, work.root, work.support
+    """List the nonzero entries, the largest first; return their number and the sum of root x.
+
+    In this order, the q of most other candidates become negative after few terms.
+    """
+    x, in_D, root, support = work.x, work.in_D, work.root, work.support
     count, size = 0, 0.0
     for c in range(m):
         size += root[c] * x[c]
-        if own[c] != 0.0:
+        if in_D[c] != 0.0:
             b = count
             while b > 0 and x[support[b - 1]] < x[c]:
                 support[b] = support[b - 1]
@@ -270,9 +276,12 @@ def _list_support(m, work):
     return count, size
 
 
-@part
-def _gather_exceptions(k, m, E, H, who, height, work):
-    """List the exceptions' entries by candidate; set ``dots`` to x . h_j of each exception j."""
+@inline
+def _gather_exceptions(k, m, E, H, exc, exc_h, work):
+    """List the nonzeros of the exceptions by candidate, and set dots[j] = x . h_j.
+
+    For the s-th nonzero, ``exc`` is the position j of the exception and ``exc_h`` the value.
+    """
     span, column, value = H.span, H.column, H.value
     pos, x, first, dots = work.pos, work.x, work.first, work.dots
     begin, end = E.indptr[k], E.indptr[k + 1]
@@ -292,7 +301,7 @@ def _gather_exceptions(k, m, E, H, who, height, work):
         for s in range(span[i, 0], span[i, 1]):
             c = pos[column[s]]
             if c >= 0:
-                who[first[c]], height[first[c]] = e - begin, value[s]
+                exc[first[c]], exc_h[first[c]] = e - begin, value[s]
                 first[c] += 1
                 dots[e - begin] += x[c] * value[s]
     for c in range(m, 0, -1):
@@ -300,8 +309,8 @@ def _gather_exceptions(k, m, E, H, who, height, work):
     first[0] = 0
 
 
-@part
-def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, upper, work):
+@inline
+def _solve_entries(m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty, upper, work):
     """Set each entry to its optimum in turn.
 
     Return the number of nonzero entries before or after, size, the decreases of f and of f with
@@ -309,7 +318,7 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, u
     """
     side, keys, values, diagonal = D.side, D.key, D.value, D.diagonal
     columns, support, exact = work.columns, work.support, work.exact
-    g, a, x, own, root = work.g, work.a, work.x, work.own, work.root
+    g, a, x, in_D, root = work.g, work.a, work.x, work.in_D, work.root
     first, dots, stored = work.first, work.dots, work.stored
     weighted = len(E.indices) > 0
     decrease, penalized, violation = 0.0, 0.0, 0.0
@@ -323,15 +332,15 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, u
         else:
             if weighted:
                 for s in range(first[c], first[c + 1]):
-                    part += E.v[e_begin + who[s]] * dots[who[s]] * height[s]
+                    part += E.v[e_begin + exc[s]] * dots[exc[s]] * exc_h[s]
                 q -= part
             if old != 0.0:
-                q -= w0 * ((diagonal[t] - own[c] * own[c]) * old)
+                q -= w0 * ((diagonal[t] - in_D[c] * in_D[c]) * old)
             for b in range(count):
                 d = support[b]
                 if d != c and x[d] != 0.0:
-                    both = values[place(t, np.int64(columns[d]), side, keys)]
-                    q -= w0 * ((both - own[c] * own[d]) * x[d])
+                    both = values[slot(t, np.int64(columns[d]), side, keys)]
+                    q -= w0 * ((both - in_D[c] * in_D[d]) * x[d])
                     if old == 0.0 and q <= 0.0:
                         break  # the other terms only lower q
         if old == 0.0 and q <= 0.0:
@@ -354,7 +363,7 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, u
         change = new - old
         if change != 0.0:
             x[c] = new
-            if own[c] == 0.0 and old == 0.0:
+            if in_D[c] == 0.0 and old == 0.0:
                 support[count] = c
                 count += 1
             gain = 2.0 * change * (2.0 * q - a[c] * change)
@@ -367,22 +376,22 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, who, height, penalty, u
             size += root[c] * max(change, 0.0)
             if weighted:
                 for s in range(first[c], first[c + 1]):
-                    dots[who[s]] += change * height[s]
+                    dots[exc[s]] += change * exc_h[s]
     return count, size, decrease, penalized, violation
 
 
-@part
+@inline
 def _drop_zeros(count, work):
     """Remove zero entries from the support of a new item; return how many remain."""
     support, x = work.support, work.x
-    left = 0
+    remaining = 0
     for b in range(count):
-        support[left] = support[b]
-        left += x[support[b]] != 0.0
-    return left
+        support[remaining] = support[b]
+        remaining += x[support[b]] != 0.0
+    return remaining
 
 
-@part
+@inline
 def _write_row(m, out, work):
     """Append the row to ``out``; return where it begins and ends."""
     pos, columns, x = work.pos, work.columns, work.x
@@ -396,40 +405,41 @@ def _write_row(m, out, work):
     return begin, top
 
 
-@allocating
+@allocating_kernel
 def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passes, in_place, work):
-    """Solve rows of H, as far as ``out`` and D have room: docs/many_clusters.md.
+    """Solve rows of H while ``out`` and D have capacity: docs/many_clusters.md.
 
-    In place, ``out`` is H, and D follows each row: Gauss-Seidel. Otherwise the rows of the items
-    are appended to ``out``, whose ``span[p]`` is that of ``items[p]``, and H and D stay. With
+    In place, ``out`` is H, and D is updated after each row: Gauss-Seidel. Otherwise H and D are not
+    changed, and the new rows are appended to ``out``; ``out.span[p]`` is that of ``items[p]``. With
     ``passes`` > 1, the items are new: rows of A that neither H nor D contains, each solved until it
-    converges. A negative ``penalty[k]`` is set first, to the fraction ``share`` of the most that
-    one column alone could gain for item k; where it is zero, new columns must gain that alone.
+    converges. A negative ``penalty[k]`` is first set to the fraction ``share`` of the largest
+    decrease of f that one column alone could give. If ``penalty[k]`` is zero, there is no penalty,
+    and a column whose entry is zero is a candidate if it alone could give that fraction.
 
-    Costs the memberships of the neighbors. Return the number of rows solved, the room that the
+    Costs the memberships of the neighbors. Return the number of rows solved, the capacity that the
     next one needs, the decreases of f and of f + sum_k p_k |h_k|_0, the violation of the
     optimality conditions, and the number of sums that had to be recomputed.
     """
     new, weighted = passes > 1, len(E.indices) > 0
-    G, who, height = np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0)
+    G, exc, exc_h = np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0)
     decrease, penalized, violation, recomputed = 0.0, 0.0, 0.0, 0
     for p in range(len(items)):
         k = items[p]
-        m, mine = _gather(k, A, w0, E, H, new, work)
+        m, n_own = _gather(k, A, w0, E, H, new, work)
         _prefetch_rows(items, p, A, H, in_place)
-        entries = _diagonal_of_gram(k, m, mine, w0, E, H, D, work)
-        least = penalty[k]
-        if least <= 0.0:
-            least = share * _most_alone(m, work.met_g, work.met_a)
-            penalty[k] = least if penalty[k] < 0.0 else 0.0
-        m = _screen(m, mine, least, cap, work)
+        entries = _diagonal_of_gram(k, m, n_own, w0, E, H, D, work)
+        min_gain = penalty[k]
+        if min_gain <= 0.0:
+            min_gain = share * _largest_single_gain(m, work.cand_g, work.cand_a)
+            penalty[k] = min_gain if penalty[k] < 0.0 else 0.0
+        m = _screen(m, n_own, min_gain, cap, work)
         short = out.top[0] + m > len(out.owner)
         if in_place and D.side == 0:
             short |= 2 * (D.used[0] + m * (m - 1) // 2) > len(D.key)
         if short:
             return p, m, decrease, penalized, violation, recomputed
-        _sort_by_column(m, work.kept, work.met)
-        cancelled = _candidates(k, m, mine, w0, weighted, H, D, work)
+        _sort_by_column(m, work.selected, work.cand)
+        cancelled = _candidates(k, m, n_own, w0, weighted, H, D, work)
         if cancelled > 0:
             recomputed += cancelled
             if G.shape[0] < cancelled or G.shape[1] < m:
@@ -443,16 +453,16 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
         count, size = _list_support(m, work)
         e_begin = E.indptr[k]
         if weighted:
-            if len(who) < entries:
-                who, height = np.empty(2 * entries, dtype=np.int64), np.empty(2 * entries)
-            _gather_exceptions(k, m, E, H, who, height, work)
+            if len(exc) < entries:
+                exc, exc_h = np.empty(2 * entries, dtype=np.int64), np.empty(2 * entries)
+            _gather_exceptions(k, m, E, H, exc, exc_h, work)
         tolerance = 0.0
         if new:
             for c in range(m):
                 tolerance = max(tolerance, ROUNDING * abs(work.g[c]))
         for _ in range(passes):
             count, size, gain, gain_penalized, slope = _solve_entries(
-                m, count, size, e_begin, w0, E, D, G, who, height, penalty[k], upper, work
+                m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty[k], upper, work
             )
             decrease += gain
             penalized += gain_penalized
@@ -463,7 +473,7 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
                 count = _drop_zeros(count, work)
         begin, top = _write_row(m, out, work)
         if in_place:
-            _put_sums(count, work.support, work.columns, work.x, work.own, D)
+            _update_gram(count, work.support, work.columns, work.x, work.in_D, D)
             set_row(H, begin, top, k)
         else:
             out.span[p, 0], out.span[p, 1] = begin, top

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, helper, part, prefetch
-from odsymnmf.kernels.rounds import difference
+from odsymnmf.kernels.compile import allocating_kernel, helper, inline, prefetch
+from odsymnmf.kernels.rounds import second_difference
 from odsymnmf.kernels.rows import CANCELLED
-from odsymnmf.kernels.sparse_h import EMPTY, add_pair, first_place, place, set_row
+from odsymnmf.kernels.sparse_h import EMPTY, add_pair, first_slot, set_row, slot
 from odsymnmf.kernels.sparse_l1 import sum_of_others
 
 # Places in the table are prefetched this many pairs ahead.
@@ -31,8 +31,8 @@ class NewRows(NamedTuple):
     moved: Any
 
 
-@part
-def _both(k, p, H, New, columns, old, new):
+@inline
+def _merge_rows(k, p, H, New, columns, old, new):
     """List the columns of both rows, sorted; return their number, and if the rows differ."""
     s, s_end, e, e_end = H.span[k, 0], H.span[k, 1], New.span[p, 0], New.span[p, 1]
     m, differs = 0, False
@@ -49,9 +49,9 @@ def _both(k, p, H, New, columns, old, new):
     return m, differs
 
 
-@part
+@inline
 def _longest(items, H, New):
-    """Return the most columns that an old and a new row have between them."""
+    """Return the largest number of nonzeros of an old and a new row together."""
     longest = 0
     for p in range(len(items)):
         k = items[p]
@@ -60,46 +60,46 @@ def _longest(items, H, New):
     return longest
 
 
-@allocating
+@allocating_kernel
 def gram_changes(first, items, New, H, moved, change):
-    """Add E_k of the items to the change of D, as far as its table has room; mark moved items.
+    """Add E_k of the items to the change of D while its table has capacity; mark moved items.
 
-    The diagonal is in the table, too. Return the next item, the room that it needs, and what
+    The diagonal is in the table, too. Return the next item, the capacity that it needs, and what
     pairs of the items add to sum_{i != j} (h_i . h_j)^2.
     """
     side, keys, values, used = change.side, change.key, change.value, change.used
     longest = _longest(items, H, New)
     columns, old, new = np.empty(longest, dtype=np.int64), np.empty(longest), np.empty(longest)
-    clash = 0.0
+    pair_terms = 0.0
     for p in range(first, len(items)):
-        m, differs = _both(items[p], p, H, New, columns, old, new)
+        m, differs = _merge_rows(items[p], p, H, New, columns, old, new)
         moved[p] = differs
         if not differs:
             continue
         if 2 * (used[0] + m * (m + 1) // 2) > len(keys):
-            return p, m, 2.0 * clash
+            return p, m, 2.0 * pair_terms
         for c in range(m):
             for b in range(c + 1):
                 e = old[c] * (new[b] - old[b]) + (new[c] - old[c]) * new[b]
                 if e == 0.0:
                     continue
-                s = place(columns[b], columns[c], side, keys)
+                s = slot(columns[b], columns[c], side, keys)
                 if keys[s] == EMPTY:
                     keys[s] = (columns[b] << 32) | columns[c]
                     used[0] += 1
-                clash += values[s] * (e if b == c else 2.0 * e)
+                pair_terms += values[s] * (e if b == c else 2.0 * e)
                 values[s] += e
-    return len(items), 0, 2.0 * clash
+    return len(items), 0, 2.0 * pair_terms
 
 
-@allocating
-def put_pairs(change, D):
-    """D += change; the table has room for it."""
+@allocating_kernel
+def add_gram_change(change, D):
+    """D += change; the table has capacity for it."""
     for b in range(len(change.key)):
         ahead = change.key[min(b + AHEAD, len(change.key) - 1)]
         if ahead != EMPTY:
             l, t = ahead >> 32, ahead & 0xFFFFFFFF
-            prefetch(D.key, first_place(l, t, D.side, len(D.key)))
+            prefetch(D.key, first_slot(l, t, D.side, len(D.key)))
         if change.key[b] != EMPTY:
             l, t = change.key[b] >> 32, change.key[b] & 0xFFFFFFFF
             if l == t:
@@ -108,24 +108,24 @@ def put_pairs(change, D):
                 add_pair(l, t, change.value[b], D.side, D.key, D.value, D.used)
 
 
-@allocating
+@allocating_kernel
 def sum_changes(items, New, H, moved, change):
     """Add d_k of the items to the change of W; return what pairs of them add to the products."""
     longest = _longest(items, H, New)
     columns, old, new = np.empty(longest, dtype=np.int64), np.empty(longest), np.empty(longest)
-    clash = 0.0
+    pair_terms = 0.0
     for p in range(len(items)):
-        m, differs = _both(items[p], p, H, New, columns, old, new)
+        m, differs = _merge_rows(items[p], p, H, New, columns, old, new)
         moved[p] = differs
         for c in range(m):
             step = new[c] - old[c]
-            clash += change[columns[c]] * step
+            pair_terms += change[columns[c]] * step
             change[columns[c]] += step
-    return 2.0 * clash
+    return 2.0 * pair_terms
 
 
-@allocating
-def put_sums(change, E, H, W, peak):
+@allocating_kernel
+def add_sum_change(change, E, H, W, peak):
     """W += change, with sums that have cancelled recomputed; H has its new rows already."""
     for l in range(len(W)):
         W[l] += change[l]
@@ -147,7 +147,7 @@ def _products(k, p, H, New, n_i, o_i):
     return nn, no, on, oo
 
 
-@allocating
+@allocating_kernel
 def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
     """Return what stored pairs and exceptions of the items inside the round add to f.
 
@@ -167,14 +167,14 @@ def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
         for j in range(A.indptr[i], A.indptr[i + 1]):
             k = A.indices[j]
             if position[k] >= 0 and New.moved[position[k]]:
-                four = _products(k, position[k], H, New, n_i, o_i)
+                dots = _products(k, position[k], H, New, n_i, o_i)
                 a = np.float64(A.data[j])
-                stored += difference(a, four, power) - difference(0.0, four, power)
+                stored += second_difference(a, dots, power) - second_difference(0.0, dots, power)
         for j in range(E.indptr[i], E.indptr[i + 1]):
             k = E.indices[j]
             if position[k] >= 0 and New.moved[position[k]]:
-                four = _products(k, position[k], H, New, n_i, o_i)
-                listed += E.v[j] * difference(E.a[j], four, power)
+                dots = _products(k, position[k], H, New, n_i, o_i)
+                listed += E.v[j] * second_difference(E.a[j], dots, power)
         for s in range(New.span[q, 0], New.span[q, 1]):
             n_i[New.column[s]] = 0.0
         for s in range(H.span[i, 0], H.span[i, 1]):
@@ -182,9 +182,9 @@ def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
     return 2.0 * (w0 * stored + listed)
 
 
-@allocating
+@allocating_kernel
 def put_rows(items, New, H):
-    """Set the rows that differ; the log has room for them."""
+    """Set the rows that differ; the log has capacity for them."""
     top = H.top[0]
     for p in range(len(New.span)):
         if New.moved[p]:

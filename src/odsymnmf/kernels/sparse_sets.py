@@ -2,16 +2,16 @@
 
 One column with the same entry for all items of a set with s items explains e^2 / (s (s - 1)) of the
 squares at best, where e = sum of A_ij over its ordered pairs. Two columns on overlapping sets share
-the pairs of the items in both, and their best entries solve two linear equations.
+the pairs of their common items, and their best entries solve two linear equations.
 """
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating, helper, prefetch
+from odsymnmf.kernels.compile import allocating_kernel, helper, prefetch
 
 
-@allocating
-def beyond(indptr, indices):
+@allocating_kernel
+def upper_starts(indptr, indices):
     """Return where in each row j its neighbors beyond j begin."""
     n = len(indptr) - 1
     above = np.empty(n, dtype=np.int64)
@@ -27,14 +27,14 @@ def beyond(indptr, indices):
     return above
 
 
-@allocating
+@allocating_kernel
 def common_neighbors(first, last, indptr, indices, above, where, counts):
     """Add to counts[s] the common neighbors of the s-th linked pair in triangles of some items.
 
-    These are triangles k < j < i with first <= k < last. Each is met once, as a neighbor i of j
-    that is one of k, too; then the pairs (k, j), (k, i) and (j, i) have one more. The pattern must
-    be symmetric, with sorted indices and no diagonal; ``where``, -1 at first, holds where (k, i)
-    is, for the neighbors i > k of k.
+    These are triangles k < j < i with first <= k < last. Each is found once, as a neighbor i of j
+    that is also a neighbor of k, and counted for the pairs (k, j), (k, i) and (j, i). The pattern
+    is symmetric, with sorted indices and no diagonal. ``where`` is workspace of n entries, -1 at
+    first: the position of (k, i) for the neighbors i > k of k.
     """
     n = len(indptr) - 1
     for k in range(first, last):
@@ -58,11 +58,11 @@ def common_neighbors(first, last, indptr, indices, above, where, counts):
             counts[s] += common
 
 
-@allocating
+@allocating_kernel
 def mirror(indptr, indices, above, counts):
     """Set counts of (j, k) to that of (k, j), k < j.
 
-    As k rises, the entries (j, k) of a row j are met in their order: ``fill[j]`` finds them.
+    For increasing k, the entries (j, k) of a row j are set in their order: ``fill[j]`` finds them.
     """
     fill = indptr[:-1].copy()
     for k in range(len(indptr) - 1):
@@ -73,10 +73,10 @@ def mirror(indptr, indices, above, counts):
 
 
 @helper
-def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
-    """One step of l2 for one column alone: x_i = g_i / (|x|^2 - x_i^2) for all i near the set.
+def _update_column(m, members, x, indptr, indices, data, near, g, visited, min_entry):
+    """One l2 update of a single column: x_i = g_i / (|x|^2 - x_i^2) for all i linked to the set.
 
-    Entries below ``keep`` times the largest are dropped. Return the new number of members.
+    Entries below ``min_entry`` times the largest are dropped. Return the new number of members.
     """
     squares, t = 0.0, 0
     for b in range(m):
@@ -88,8 +88,8 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
         squares += h * h
         for s in range(indptr[members[b]], indptr[members[b] + 1]):
             i = indices[s]
-            if not seen[i]:
-                seen[i] = True
+            if not visited[i]:
+                visited[i] = True
                 near[t] = i
                 t += 1
             g[i] += data[s] * h
@@ -104,35 +104,37 @@ def _grow(m, members, x, indptr, indices, data, near, g, seen, keep):
     m = 0
     for b in range(t):
         i = near[b]
-        if g[i] > 0.0 and g[i] >= keep * largest:
+        if g[i] > 0.0 and g[i] >= min_entry * largest:
             x[i] = g[i]
             members[m] = i
             m += 1
         g[i] = 0.0
-        seen[i] = False
+        visited[i] = False
     return m
 
 
-@allocating
-def ego_sets(order, seeds, links, free_share, steps, keep, held, most, least, room):
-    """Grow a set from the ego network of each seed in turn, unless most of it is in other sets.
+@allocating_kernel
+def ego_sets(
+    order, seeds, links, min_free, steps, min_entry, covered, max_size, min_size, capacity
+):
+    """Grow a set from the ego network of each item in turn, unless most of it is in other sets.
 
-    ``seeds`` and ``links`` are the CSR triples in which ego networks are read and sets grow.
-    ``held`` marks the items of all sets. Return the items of the sets, and where each begins.
+    Ego networks are those of the CSR triple ``seeds``; sets are grown in ``links``. ``covered``
+    marks the items of all sets. Return the items of the sets, and where each begins.
     """
-    n = len(held)
-    x, g, seen = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_)
+    n = len(covered)
+    x, g, visited = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_)
     members, near = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    items, begin = np.empty(room, dtype=np.int32), np.zeros(len(order) + 1, dtype=np.int64)
+    items, begin = np.empty(capacity, dtype=np.int32), np.zeros(len(order) + 1, dtype=np.int64)
     count = 0
     for k in order:
         degree = seeds.indptr[k + 1] - seeds.indptr[k]
-        if held[k] or degree + 1 < least or degree + 1 > most:
+        if covered[k] or degree + 1 < min_size or degree + 1 > max_size:
             continue
-        free = 0
+        n_free = 0
         for s in range(seeds.indptr[k], seeds.indptr[k + 1]):
-            free += not held[seeds.indices[s]]
-        if free < free_share * degree:
+            n_free += not covered[seeds.indices[s]]
+        if n_free < min_free * degree:
             continue
         members[0], m = k, 1
         x[k] = 1.0
@@ -141,15 +143,17 @@ def ego_sets(order, seeds, links, free_share, steps, keep, held, most, least, ro
             x[members[m]] = 1.0
             m += 1
         for _ in range(steps):
-            m = _grow(m, members, x, links.indptr, links.indices, links.data, near, g, seen, keep)
-        if m >= least:
+            m = _update_column(
+                m, members, x, links.indptr, links.indices, links.data, near, g, visited, min_entry
+            )
+        if m >= min_size:
             if begin[count] + m > len(items):
-                bigger = np.empty(2 * len(items) + m, dtype=np.int32)
-                bigger[: begin[count]] = items[: begin[count]]
-                items = bigger
+                larger = np.empty(2 * len(items) + m, dtype=np.int32)
+                larger[: begin[count]] = items[: begin[count]]
+                items = larger
             for b in range(m):
                 items[begin[count] + b] = members[b]
-                held[members[b]] = True
+                covered[members[b]] = True
             begin[count + 1] = begin[count] + m
             count += 1
         for b in range(m):
@@ -157,9 +161,9 @@ def ego_sets(order, seeds, links, free_share, steps, keep, held, most, least, ro
     return items[: begin[count]].copy(), begin[: count + 1].copy()
 
 
-@allocating
+@allocating_kernel
 def inside_sums(A, indptr, columns, inside):
-    """Add A_kj to inside[l] for all linked pairs and all sets l that hold both k and j.
+    """Add A_kj to inside[l] for all linked pairs and all sets l that contain both k and j.
 
     ``indptr`` and ``columns`` list, row by row and sorted, the sets of an item.
     """
@@ -177,15 +181,15 @@ def inside_sums(A, indptr, columns, inside):
 
 
 @helper
-def _two_columns(e, s, f, t, both):
-    """Return what two columns explain, on sets of s and t items of which they share ``both``."""
-    S, T, O = s * (s - 1.0), t * (t - 1.0), both * (both - 1.0)
-    alone = max(e * e / S, f * f / T)
-    rest = S * T - O * O
-    if rest <= 1e-9 * S * T:
-        return alone
-    a, b = (e * T - f * O) / rest, (f * S - e * O) / rest
-    return max(alone, e * a + f * b) if a > 0.0 and b > 0.0 else alone
+def _two_columns(e, s, f, t, n_shared):
+    """Return what two columns explain, on sets of s and t items with ``n_shared`` in common."""
+    S, T, O = s * (s - 1.0), t * (t - 1.0), n_shared * (n_shared - 1.0)
+    best_single = max(e * e / S, f * f / T)
+    determinant = S * T - O * O
+    if determinant <= 1e-9 * S * T:
+        return best_single
+    a, b = (e * T - f * O) / determinant, (f * S - e * O) / determinant
+    return max(best_single, e * a + f * b) if a > 0.0 and b > 0.0 else best_single
 
 
 @helper
@@ -200,7 +204,7 @@ def _links_of_union(A, begin, items, l, t, mark, stamp):
         c = l if number == 0 else t
         for s in range(begin[c], begin[c + 1]):
             i = items[s]
-            if mark[i] == stamp:  # an item of both sets is met twice
+            if mark[i] == stamp:  # an item of both sets occurs twice
                 mark[i] = stamp + 1
                 for e in range(A.indptr[i], A.indptr[i + 1]):
                     if mark[A.indices[e]] >= stamp:
@@ -208,21 +212,21 @@ def _links_of_union(A, begin, items, l, t, mark, stamp):
     return total
 
 
-@allocating
-def mergeable(A, indptr, columns, begin, items, inside, fresh, bar, first, second, ratio):
+@allocating_kernel
+def mergeable(A, indptr, columns, begin, items, inside, n_new, min_ratio, first, second, ratio):
     """List the pairs of sets that one column on their union explains nearly as well as two.
 
-    Nearly means at least the fraction ``bar``. Sets are given by item (``indptr``, ``columns``) and
-    by set (``begin``, ``items``); ``inside`` is the sum of A over the ordered pairs of each.
-    Only pairs with one of the first ``fresh`` sets are looked at. Return how many pairs there
-    are; only as many as there is room for are written.
+    "Nearly" is at least the fraction ``min_ratio``. Sets are given by item (``indptr``,
+    ``columns``) and by set (``begin``, ``items``); ``inside`` is the sum of A over the ordered
+    pairs of each. Only pairs with one of the first ``n_new`` sets are tested. Return the number
+    of pairs; only the first ``len(first)`` of them are written.
     """
     r = len(inside)
     mark = np.zeros(len(A.indptr) - 1, dtype=np.int64)
-    stamp, found = np.int64(1), np.int64(0)
-    pos, met = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
+    stamp, n_pairs = np.int64(1), np.int64(0)
+    pos, others = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
     between, shared = np.empty(r), np.empty(r)
-    for l in range(fresh):
+    for l in range(n_new):
         m, size = 0, begin[l + 1] - begin[l]
         if size < 2:
             continue
@@ -238,14 +242,14 @@ def mergeable(A, indptr, columns, begin, items, inside, fresh, bar, first, secon
                         if c < 0:
                             c = m
                             pos[t] = c
-                            met[c], between[c], shared[c] = t, 0.0, 0.0
+                            others[c], between[c], shared[c] = t, 0.0, 0.0
                             m += 1
                         if e < A.indptr[i]:
                             shared[c] += 1.0
                         else:
                             between[c] += A.data[e]
         for c in range(m):
-            t = met[c]
+            t = others[c]
             pos[t] = -1
             other = begin[t + 1] - begin[t]
             if other < 2:
@@ -253,15 +257,15 @@ def mergeable(A, indptr, columns, begin, items, inside, fresh, bar, first, secon
             union = size + other - shared[c]
             pairs = union * (union - 1.0)
             two = _two_columns(inside[l], float(size), inside[t], float(other), shared[c])
-            # No more links in the union than this: worth counting?
-            most = inside[l] + inside[t] + 2.0 * max(between[c], 0.0)
-            if most * most < bar * two * pairs:
+            # Upper bound on the links in the union: skip the count if it is too small.
+            max_links = inside[l] + inside[t] + 2.0 * max(between[c], 0.0)
+            if max_links * max_links < min_ratio * two * pairs:
                 continue
             e = _links_of_union(A, begin, items, l, t, mark, stamp)
             stamp += 2
-            if e > 0.0 and e * e >= bar * two * pairs:
-                if found < len(first):
-                    first[found], second[found] = l, t
-                    ratio[found] = e * e / (two * pairs)
-                found += 1
-    return found
+            if e > 0.0 and e * e >= min_ratio * two * pairs:
+                if n_pairs < len(first):
+                    first[n_pairs], second[n_pairs] = l, t
+                    ratio[n_pairs] = e * e / (two * pairs)
+                n_pairs += 1
+    return n_pairs

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from odsymnmf.kernels.compile import kernel, part
+from odsymnmf.kernels.compile import inline, kernel
 
 
-@part
+@inline
 def pivot_of(points, low, high):
     """Return the median of three points."""
     a, b, c = points[low], points[(low + high) // 2], points[high - 1]
@@ -14,7 +14,7 @@ def pivot_of(points, low, high):
     return a if c < a else c if c < b else b
 
 
-@part
+@inline
 def partition(points, weights, low, high, pivot):
     """Bring points[low:i] < pivot = points[i:p] < points[p:high], the weights with them.
 

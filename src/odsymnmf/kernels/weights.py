@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import part
+from odsymnmf.kernels.compile import inline
 
 
 class Exceptions(NamedTuple):
@@ -25,34 +25,36 @@ class Exceptions(NamedTuple):
     a: Any
 
 
-class Uneven(NamedTuple):
-    """Weights of all pairs; None where all are w0, which then only scales the objective.
+class KernelWeights(NamedTuple):
+    """Weights of all pairs, with workspace. None if all are w0: callers then multiply by w0.
 
-    B[l, j] = H_jl, v_j and e_j are workspace for the exceptions of a row.
+    B[l, j] = H_jl, v_j and e_j are set for the exceptions j of one row.
     """
 
     w0: float
-    pairs: Exceptions
+    exceptions: Exceptions
     B: Any
     v: Any
     e: Any
 
 
-def with_room(w0: float, exceptions: Exceptions, items: Any, r: int) -> Uneven:
-    """Return what pairs weigh, with room for the exceptions of any of the items."""
+def with_workspace(w0: float, exceptions: Exceptions, items: Any, r: int) -> KernelWeights:
+    """Return the weights with workspace for the exceptions of any of the items."""
     longest = int((exceptions.indptr[items + 1] - exceptions.indptr[items]).max(initial=0))
-    return Uneven(w0, exceptions, np.empty((r, longest)), np.empty(longest), np.empty(longest))
+    return KernelWeights(
+        w0, exceptions, np.empty((r, longest)), np.empty(longest), np.empty(longest)
+    )
 
 
-@part
-def gather_exceptions(uneven, at, H, x):
+@inline
+def gather_exceptions(weights, at, H, x):
     """Set B[l, j] = H_jl, v_j and e_j = A_kj - x . h_j for the exceptions j of an item.
 
-    Return how many there are.
+    Return their number.
     """
-    pairs, B, v, e = uneven.pairs, uneven.B, uneven.v, uneven.e
-    start = pairs.indptr[at.pairs]
-    count = pairs.indptr[at.pairs + 1] - start
+    pairs, B, v, e = weights.exceptions, weights.B, weights.v, weights.e
+    start = pairs.indptr[at.exceptions]
+    count = pairs.indptr[at.exceptions + 1] - start
     for j in range(count):
         i = pairs.indices[start + j]
         v[j] = pairs.v[start + j]
@@ -65,43 +67,43 @@ def gather_exceptions(uneven, at, H, x):
     return count
 
 
-@part
-def weigh(uneven, count, l, q, a):
-    """Return what q and a become with the exceptions: w0 q + sum_j v_j e_j H_jl, and M_ll.
+@inline
+def add_exceptions(weights, count, l, q, a):
+    """Return q and a with the exceptions: w0 q + sum_j v_j e_j H_jl and M_ll.
 
-    And w0 a, and the size of the terms of the sum.
+    Also return w0 a and sum_j |v_j e_j H_jl|, for rounding.
     """
-    b, v, e = uneven.B[l], uneven.v, uneven.e
+    b, v, e = weights.B[l], weights.v, weights.e
     s, square, size = 0.0, 0.0, 0.0
     for j in range(count):
         vb = v[j] * b[j]
         s += vb * e[j]
         square += vb * b[j]
         size += abs(vb * e[j])
-    w0 = uneven.w0
+    w0 = weights.w0
     return w0 * q + s, w0 * a + square, w0 * a, size
 
 
-@part
-def update_residuals(uneven, count, l, change):
+@inline
+def update_residuals(weights, count, l, change):
     """e_j -= change H_jl, after entry l has changed."""
-    b, e = uneven.B[l], uneven.e
+    b, e = weights.B[l], weights.e
     for j in range(count):
         e[j] -= change * b[j]
 
 
-@part
-def exact_sum(uneven, at, l, H, power):
+@inline
+def exact_sum(weights, at, l, H, power):
     """Return sum_{i != k} w_ki H_il^power, the exceptions one by one: nothing cancels."""
-    exceptions, k = uneven.pairs, at.item
-    p, end = exceptions.indptr[at.pairs], exceptions.indptr[at.pairs + 1]
+    exceptions, k = weights.exceptions, at.item
+    p, end = exceptions.indptr[at.exceptions], exceptions.indptr[at.exceptions + 1]
     total = 0.0
     for i in range(len(H)):
-        w = uneven.w0
+        w = weights.w0
         while p < end and exceptions.indices[p] < i:
             p += 1
         if p < end and exceptions.indices[p] == i:
-            w = uneven.w0 + exceptions.v[p]
+            w = weights.w0 + exceptions.v[p]
         h = np.float64(H[i, l])
         if i != k and h != 0.0:
             total += w * (h * h if power == 2 else h)

@@ -1,4 +1,4 @@
-"""What solvers and initializations ask of a similarity matrix. Its diagonal is never read."""
+"""The interface of similarity matrices. The diagonal is never read."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

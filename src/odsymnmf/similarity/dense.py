@@ -11,7 +11,7 @@ from odsymnmf.similarity.base import (
     clear_diagonal,
     csr_of_dense_rows,
 )
-from odsymnmf.similarity.products import DenseProducts, block_product, square
+from odsymnmf.similarity.products import DenseProducts, block_product, diagonal_block
 from odsymnmf.similarity.weights import EQUAL, PairWeights, entry_rows
 from odsymnmf.utils import Array, blocks, check_memory
 
@@ -55,7 +55,7 @@ class Dense(Similarity):
     def _matmul(self, V: Array) -> Array:
         products = []
         for b in blocks(self.n, 512):
-            products.append(block_product(self.A, V, b, square(self.A, b)))
+            products.append(block_product(self.A, V, b, diagonal_block(self.A, b)))
         return np.concatenate(products)
 
     def products(self, H: Array) -> DenseProducts:

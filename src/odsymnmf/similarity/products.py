@@ -1,9 +1,11 @@
 """Sources of g_k = sum_{j != k} A_kj h_j for each storage of A, kept up to date with H.
 
-``blocks(items, H)`` yields blocks of the items with the source for their kernel; changes of H are
-followed before the next block. In a round, ``source(items, H)`` is that for a fixed H,
-``corrections`` are tasks that return parts of the sum of A_ij d_i . d_j over the pairs of the
-round, with new products, and ``apply_tasks`` of these apply them. Tasks may run in parallel.
+A source is the named tuple from which a kernel computes g (`odsymnmf.kernels.sources`). In a sweep,
+``blocks(items, H)`` yields blocks of the items with their source, and updates the products for the
+changed rows of H before the next block. In a round, ``source(items, H)`` is the source for a fixed
+H. ``corrections`` returns tasks, which may run in parallel; each returns a part of the sum of
+A_ij d_i . d_j over the pairs of the round, and new products or None. ``apply_tasks`` returns tasks
+that store these products.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,14 +22,14 @@ Task = Callable[[], Any]
 
 # Rows of a dense block: enough for BLAS, few enough that corrections inside it stay cheap.
 BLOCK = 128
-# Features, of a sparse and of a dense X, whose sums are one task.
+# Number of features per task, for a sparse and for a dense X.
 N_SPARSE, N_DENSE = 2**11, 64
-# Multiply-adds of a call of a kernel: Ctrl-C is noticed between calls.
+# Multiply-adds per call of a kernel: Ctrl-C is handled between calls.
 WORK = 2**26
 
 
 class CsrProducts:
-    """For a sparse A: g is gathered from the rows of H of the neighbors; nothing to update."""
+    """For a sparse A: g is the sum over the neighbors; no products are stored."""
 
     # On a cluster: the rank of the worker for each of the tasks of `corrections`.
     task_owners: Array | None = None
@@ -48,35 +50,35 @@ class CsrProducts:
             yield items[b], source
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task] | None:
-        """Return tasks for sum A_ij d_i . d_j over the round; None: pair by pair."""
+        """Return tasks for the sum of A_ij d_i . d_j; None: stored pairs are visited one by one."""
         return None
 
     def apply_tasks(self, updates: list[Any]) -> list[Task]:
         return []
 
     def column_changed(self, H: Array, j: int, items: Array) -> None:
-        """Update for a new column j, nonzero on the items at most."""
+        """Update for a new column j of H; its nonzeros are among the items."""
 
     def save(self, items: Array) -> Any:
-        """Return what changes of the items' rows can change."""
+        """Return the products that depend on the rows of the items, for `restore`."""
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
 
     def state(self) -> dict[str, Array]:
-        """Return the arrays that are kept up to date, by name."""
+        """Return the stored products by name, for a checkpoint."""
         return {}
 
 
 class DenseProducts(CsrProducts):
-    """For a dense A: blocks of G = A @ H by BLAS, corrected for changes inside a block."""
+    """For a dense A: blocks of G = A @ H by BLAS; the kernel updates G within a block."""
 
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Block
 
-        none = np.zeros((0, 0), dtype=self.A.dtype)
-        G = block_product(self.A, H, items, none)
-        return Block(G, none, np.zeros_like(G))
+        empty = np.zeros((0, 0), dtype=self.A.dtype)
+        G = block_product(self.A, H, items, empty)
+        return Block(G, empty, np.zeros_like(G))
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
@@ -92,7 +94,7 @@ class DenseProducts(CsrProducts):
 
         for b in blocks(len(items), BLOCK):
             rows = as_slice(items[b])
-            S = square(self.A, rows)
+            S = diagonal_block(self.A, rows)
             G = block_product(self.A, H, rows, S)
             yield items[b], Block(G, S, np.abs(G))
 
@@ -100,15 +102,15 @@ class DenseProducts(CsrProducts):
 class GramProducts(CsrProducts):
     """For A = X X^T with a sparse X: Z = X^T H, updated by the kernel with every row.
 
-    On a cluster, X has the rows of some items, and ``columns`` are the features, from
-    ``first_feature`` on, whose sums are updated here.
+    On a cluster, X has the rows of the items of this worker, and ``columns`` are the features, from
+    ``first_feature`` on, whose rows of Z this worker updates.
     """
 
     def __init__(self, X: Any, norms: Array, Z: Array, columns: Any = None, first_feature: int = 0):
         self.X, self.norms, self.Z, self.first_feature = X, norms, Z, first_feature
         self.columns = X if columns is None else columns
         super().__init__(self.columns)
-        # For each round: its features, and for each the positions of the items that have it.
+        # For each round: its features, and X^T of its items as CSR.
         self._features: dict[tuple[int, int], tuple[Array, Any]] = {}
 
     def source(self, items: Array, H: Array) -> Any:
@@ -125,7 +127,7 @@ class GramProducts(CsrProducts):
             features = np.flatnonzero(np.diff(columns.indptr))
             self._features[key] = features + self.first_feature, columns[features]
         features, columns = self._features[key]
-        # Ranges of all features, whether the items have them or not: a range has one owner.
+        # Cut by ranges of all features, so that each range belongs to one worker in every round.
         cuts = np.searchsorted(features, [*range(0, self.X.shape[1], N_SPARSE), self.X.shape[1]])
         return [
             partial(self._change, features[a:b], columns.indptr[a : b + 1], columns, steps)
@@ -160,7 +162,7 @@ class GramProducts(CsrProducts):
 
 
 class DenseGramProducts(GramProducts):
-    """For A = X X^T with a dense X: blocks of G by BLAS; Z is updated between them."""
+    """For A = X X^T with a dense X: blocks of G by BLAS; Z is updated after each block."""
 
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Block
@@ -174,11 +176,11 @@ class DenseGramProducts(GramProducts):
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
         features = blocks(len(self.Z), N_DENSE)
         return [
-            partial(self._own, norms, steps),
+            partial(self._diagonal_terms, norms, steps),
             *(partial(self._feature_change, f, X, steps) for f in features),
         ]
 
-    def _own(self, norms: Array, steps: Array) -> tuple[float, None]:
+    def _diagonal_terms(self, norms: Array, steps: Array) -> tuple[float, None]:
         """Return minus the terms i = i of |X^T d|^2."""
         return -float(np.einsum("i,ij,ij->", norms, steps, steps)), None
 
@@ -203,7 +205,7 @@ class DenseGramProducts(GramProducts):
 
 
 def feature_sums(X: Any, H: Array) -> Array:
-    """Return X^T H, item after item; of a dense X, N_DENSE columns at a time."""
+    """Return X^T H. Sums over the items are in their order, so that the result is reproducible."""
     H = H.astype(np.float64, copy=False)
     parts = [X] if sparse.issparse(X) else [X[:, f] for f in blocks(max(1, X.shape[1]), N_DENSE)]
     sums = [sum(Y[b].T @ H[b] for b in blocks(len(H), 2**15)) for Y in parts]
@@ -211,36 +213,36 @@ def feature_sums(X: Any, H: Array) -> Array:
 
 
 def as_slice(items: Array) -> slice | Array:
-    """Return the items as a slice where they are consecutive."""
+    """Return the items as a slice if they are consecutive."""
     if items[-1] - items[0] == len(items) - 1:
         return slice(int(items[0]), int(items[-1]) + 1)
     return items
 
 
-def square(A: Array, some: slice | Array) -> Array:
-    """Return the own square of some rows of A, with a zero diagonal."""
-    S = A[some][:, some].copy()
+def diagonal_block(A: Array, items: slice | Array) -> Array:
+    """Return A[items][:, items] with a zero diagonal."""
+    S = A[items][:, items].copy()
     np.fill_diagonal(S, 0)
     return S
 
 
-def block_product(A: Array, V: Array, some: slice | Array, S: Array) -> Array:
-    """Return (A @ V)[some], the diagonal of A left out, given S, the own square of ``some``.
+def block_product(A: Array, V: Array, items: slice | Array, S: Array) -> Array:
+    """Return (A @ V)[items] without the diagonal of A, where S is `diagonal_block(A, items)`.
 
-    The columns left and right of a block's own go to BLAS as they are; only the small square
-    between them is a copy, with its diagonal cleared. Scattered rows are copied.
+    For a slice, the columns of A left and right of the diagonal block are not copied. For other
+    items, the rows are copied and S is not used.
     """
-    if not isinstance(some, slice):
-        copy = A[some]
-        copy[np.arange(len(copy)), some] = 0
+    if not isinstance(items, slice):
+        copy = A[items]
+        copy[np.arange(len(copy)), items] = 0
         return copy @ V
-    rows = A[some]
-    G: Array = S @ V[some]
-    G += rows[:, : some.start] @ V[: some.start]
-    G += rows[:, some.stop :] @ V[some.stop :]
+    rows = A[items]
+    G: Array = S @ V[items]
+    G += rows[:, : items.start] @ V[: items.start]
+    G += rows[:, items.stop :] @ V[items.stop :]
     return G
 
 
 def _unsigned(indices: Array) -> Array:
-    """Return the indices without a sign, so that no kernel tests for negative ones."""
+    """Return the indices as unsigned integers: Numba then omits the test for negative indices."""
     return indices.view(f"u{indices.itemsize}")

@@ -55,9 +55,9 @@ class PairWeights:
         """Return the weights with workspace for the rows of the items, or None if all are equal."""
         if self.excess is None:
             return None
-        from odsymnmf.kernels.weights import with_room
+        from odsymnmf.kernels.weights import with_workspace
 
-        return with_room(self.default, self.exceptions, items, r)
+        return with_workspace(self.default, self.exceptions, items, r)
 
     @cached_property
     def has_lighter(self) -> bool:

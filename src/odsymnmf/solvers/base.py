@@ -113,13 +113,13 @@ class NewRows(NamedTuple):
     D: Array
 
 
-# Decreases of f_1 and f_2 if every row were the only one, the violation, and what pairs of the
-# rows add to f_1 and f_2 if no similarity were stored.
+# Decreases of f_1 and f_2 as if only one row were updated, summed over the rows; the violation; and
+# the pair terms of f_1 and f_2 without stored similarities.
 Solved = tuple[tuple[float, float], float, tuple[float, float]]
 
 
 class PairwiseLoss:
-    """What the losses l1 f_1(H) + l2 f_2(H) have in common."""
+    """Base class of the losses l1 f_1(H) + l2 f_2(H) for a dense H."""
 
     name: ClassVar[str]
     # Default maximum number of rounds of column restarts.
@@ -293,7 +293,7 @@ class PairwiseLoss:
         return RowUpdates(new.rows, new.moved, total, violation, (W, D))
 
     def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
-        """Join the updates of the pieces, with pairs of items in different pieces counted."""
+        """Join the updates of the pieces; add the pair terms of items in different pieces."""
         w0, decreases, start = self.A.weights.default, np.zeros(2), 0
         change = [np.zeros_like(array) for array in parts[0].change]
         for part in parts:
@@ -313,7 +313,7 @@ class PairwiseLoss:
         return RowUpdates(self._buffer[:start], moved, decreases, violation, change)
 
     def pair_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
-        """Return tasks for what stored pairs and exceptions inside a round add to f_1 and f_2."""
+        """Return tasks that compute the pair correction of stored pairs and exceptions."""
         weights, tasks = self.A.weights, []
         if weights.default > 0:
             tasks += self._stored_corrections(round, updates)
@@ -325,7 +325,7 @@ class PairwiseLoss:
         return [partial(self._stored, round, piece, updates) for piece in round.pieces]
 
     def _stored(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
-        """Return what stored pairs of a piece add, row by row."""
+        """Return the pair correction of the stored pairs of a piece."""
         increases, items, inside = np.zeros(2), round.items[piece], kernels.rounds
         if not updates.moved[piece].any():
             return PairCorrection(increases)
@@ -347,7 +347,7 @@ class PairwiseLoss:
         return pairs_inside(stored, self.run_length)
 
     def _listed(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
-        """Return what exceptions of a piece add."""
+        """Return the pair correction of the exceptions of a piece."""
         increases, items, listed = np.zeros(2), round.items[piece], self.A.weights.exceptions
         rows = kernels.rows.CsrRows(items, listed.indptr, listed.indices, listed.a)
         args = listed.v, round.position, self._H, updates.rows, updates.moved
@@ -375,7 +375,7 @@ class PairwiseLoss:
         return tasks
 
     def _put_rows(self, items: Array, rows: Array, moved: Array) -> None:
-        kernels.rounds.put(items, rows, moved, self._H)
+        kernels.rounds.copy_moved_rows(items, rows, moved, self._H)
         if self.columns is not None:
             self.columns.nonzero[items] |= moved
 
@@ -394,16 +394,16 @@ class PairwiseLoss:
         return self._H.sum(axis=0, dtype=np.float64)
 
     def column_gain(self, j: int, items: Array) -> ColumnGain:
-        """Return by how much f would increase without column j, nonzero on the items at most."""
+        """Return the increase of f if column j were removed; its nonzeros are among the items."""
         return column_gain(self.A, self._H, j, items, self.scales)
 
     def column_changed(self, j: int, items: Array) -> None:
-        """Update the sums over H for a new column j, nonzero on the items at most."""
+        """Update the sums over H for a new column j; its nonzeros are among the items."""
         for sums in self._sums:
             sums.column_changed(self._H, j, items)
 
     def save(self, items: Array) -> Any:
-        """Return the sums over H that changes of the items' rows can change."""
+        """Return the sums over H that depend on the rows of the items, for `restore`."""
         return [sums.save(items) for sums in self._sums]
 
     def restore(self, saved: Any) -> None:
@@ -414,4 +414,4 @@ class PairwiseLoss:
     def set_greedy_entries(self, items: Array, H: Array, column: Any) -> None:
         """Set the entries of the items in a column under construction, each in turn."""
         work = tuple(np.empty((2, self.n))) if self.l1_ratio >= 0.5 else None
-        kernels.greedy.place(items, self.A.rows(items), H, column, self.upper, work)
+        kernels.greedy.set_entries(items, self.A.rows(items), H, column, self.upper, work)

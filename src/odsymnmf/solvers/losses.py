@@ -1,9 +1,9 @@
-"""The losses for a dense H: what sweeps of rows, rounds, restarts and initializations ask of them.
+"""The losses for a dense H, as used by sweeps, rounds, restarts and initializations.
 
     f(H) = l1 f_1(H) + l2 f_2(H),   f_p(H) = sum over i != j of w_ij |A_ij - h_i . h_j|^p.
 
 The two numbers are the `scales` of a loss. A new loss is a class here and a line in `LOSSES`;
-`odsymnmf.solvers.base.PairwiseLoss` has what the losses have in common.
+`odsymnmf.solvers.base.PairwiseLoss` is their base class.
 """
 
 from collections.abc import Iterator

@@ -93,18 +93,18 @@ def _absolute_errors(
     l1, l2, mixed, r, new = kernels.l1, kernels.l2, kernels.mixed, H.shape[1], np.arange(len(X))
     indptr, indices = S.indptr.astype(np.int32), S.indices.astype(np.int32)
     rows = kernels.rows.CsrRows(new, indptr, indices, S.data.astype(np.float64))
-    uneven = weights.for_kernel(new, r)
-    stored = None if uneven is None else np.ones(S.nnz)
+    kernel_weights = weights.for_kernel(new, r)
+    stored = None if kernel_weights is None else np.ones(S.nnz)
     work = l1.workspace(rows, stored is not None, r)
     state = l1.ColumnState(H.sum(axis=0), np.zeros(r), np.ones(len(H), dtype=np.bool_))
     bounds, moved, change = kernels.rows.Bounds(upper, 0.0), np.empty(0, np.bool_), np.empty(0)
     rest = bounds, PASSES, False, X, moved, change
     if scales.l2 == 0:
-        l1.l1_rows(new, rows, stored, uneven, H, X, state, work, *rest)
+        l1.l1_rows(new, rows, stored, kernel_weights, H, X, state, work, *rest)
         return
     state = mixed.State(state, l2.GramState(H.T @ H, np.zeros(r)))
     work = mixed.Workspace(work, l2.workspace(r))
-    mixed.mixed_rows(new, rows, stored, uneven, H, X, state, work, tuple(scales), *rest)
+    mixed.mixed_rows(new, rows, stored, kernel_weights, H, X, state, work, tuple(scales), *rest)
 
 
 def _sparse_rows(

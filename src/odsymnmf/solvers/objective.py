@@ -24,7 +24,7 @@ class Scales(NamedTuple):
 
 
 class ColumnGain(NamedTuple):
-    """By how much f would increase without a column, and the size of the terms of that."""
+    """The increase of f if a column were removed, and the sum of absolute values of its terms."""
 
     value: float
     size: float
@@ -50,7 +50,7 @@ def error(A: Similarity, H: Array, power: int) -> float:
 
 
 def zero_objective(A: Similarity, power: int) -> float:
-    """Return f_p(0); pair by pair where the exceptions leave little more of it than rounding."""
+    """Return f_p(0); computed pair by pair if subtracting the exceptions would cancel."""
     value, weights = error(A, np.zeros((A.n, 1), dtype=A.dtype), power), A.weights
     if weights.excess is None or float(A.n) ** 2 > MAX_PAIRWISE:
         return value
@@ -63,7 +63,7 @@ def zero_objective(A: Similarity, power: int) -> float:
 
 
 def column_gain(A: Similarity, H: Array, j: int, items: Array, scales: Scales) -> ColumnGain:
-    """Return by how much f would increase without column j, nonzero on the items at most."""
+    """Return the increase of f if column j were removed; its nonzeros are among the items."""
     value = size = 0.0
     for power, scale in enumerate(scales, start=1):
         if scale == 0:

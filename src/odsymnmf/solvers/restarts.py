@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.init.greedy import regrow
+from odsymnmf.init.greedy import rebuild_column
 from odsymnmf.utils import Array, squared
 
 # Attempts per column and round: from the item with the largest score, then from the best that the
@@ -71,8 +71,8 @@ def _attempt(solver: Any, j: int, degrees: Array, avoid: Array, objective: float
     gain = solver.column_gain(j, np.flatnonzero(old))
     columns = solver.column_sums()
     H[:, j], columns[j] = 0, 0
-    picks = max(MIN_PICKS, 2 * H.shape[1] - 2)
-    H[:, j], placed = regrow(solver, H, degrees, columns, picks, avoid)
+    n_picks = max(MIN_PICKS, 2 * H.shape[1] - 2)
+    H[:, j], placed = rebuild_column(solver, H, degrees, columns, n_picks, avoid)
     work = solver.A.row_work(placed)
     new = H[:, j] > 0
     avoid |= new

@@ -18,7 +18,7 @@ import numpy as np
 from odsymnmf.utils import Array, blocks
 
 N_ROUNDS = 16
-# Length of the runs of items that stay together, and the number of items from which they do.
+# With at least MIN_FOR_RUNS items, runs of RUN consecutive items are in the same round.
 RUN, MIN_FOR_RUNS = 8, 2**14
 # An increase of f by less than this fraction of f(0) is rounding.
 ROUNDING = 2.0**-50
@@ -42,7 +42,10 @@ class SweepResult(NamedTuple):
 
 
 class Round(NamedTuple):
-    """Items that are solved at once, their positions (-1: not in the round), pieces of work."""
+    """Items that are solved at once, and their positions in the round (-1: not in the round).
+
+    ``pieces`` are slices of ``items``: each is the work of one task.
+    """
 
     items: Array
     position: Array
@@ -50,12 +53,11 @@ class Round(NamedTuple):
 
 
 class RowUpdates(NamedTuple):
-    """New rows for some items, each solved against all others as they were.
+    """New rows of some items, each solved given the old rows of all others.
 
-    Updates that come from another process contain only the rows that moved.
-
-    ``decreases`` are those of the terms of f, with pairs of these items counted as if nothing were
-    stored; ``change`` is that of the sums over H.
+    ``moved`` marks the rows that changed; updates from another process contain only these rows.
+    ``decreases`` are those of the terms of f, with the pair terms of the items but without those
+    of stored similarities. ``change`` is the change of the sums over H.
     """
 
     rows: Any
@@ -66,7 +68,7 @@ class RowUpdates(NamedTuple):
 
 
 class PairCorrection(NamedTuple):
-    """What stored pairs inside a round add to the terms of f, and the new products with A."""
+    """The pair correction of stored pairs, for each term of f, and new products with A."""
 
     increases: Array
     products: Any = None
@@ -171,7 +173,7 @@ class Rounds:
         return [(decreases, updates.violation)]
 
     def _run(self, tasks: Sequence[Task], owners: Array | None) -> list[Any]:
-        """Run the tasks, or those of this process, and return all results in order."""
+        """Run the tasks (of this process, if there are several) and return all results in order."""
         if self.exchange is None or owners is None:
             return self.threads.run(tasks)
         own = [task for task, owner in zip(tasks, owners, strict=True) if owner == self.rank]
@@ -180,7 +182,7 @@ class Rounds:
 
 
 def round_numbers(n: int, run: int) -> Array:
-    """Return the number of the round of each of n items."""
+    """Return the index of the round of each of n items."""
     return (np.arange(n) // run % N_ROUNDS).astype(np.int8)
 
 
@@ -191,12 +193,12 @@ def partition(n: int, run: int) -> list[Array]:
 
 
 def run_length(n: int) -> int:
-    """Return how many adjacent items stay together: their rows are adjacent in memory."""
+    """Return the length of runs: rows of consecutive items are adjacent in memory."""
     return RUN if n >= MIN_FOR_RUNS else 1
 
 
 def halves(items: Array, run: int) -> list[Array]:
-    """Return every other run of the items and the rest; of one run, its halves."""
+    """Return the items of every other run and the remaining items; for a single run, its halves."""
     runs = np.cumsum(np.diff(items // run, prepend=items[0] // run) != 0)
     if runs[-1] > 0:
         return [items[runs % 2 == 0], items[runs % 2 == 1]]
@@ -205,10 +207,11 @@ def halves(items: Array, run: int) -> list[Array]:
 
 
 def tiles(n: int, r: int, entries: int, largest: int = MAX_ROWS, skipped: int = 1) -> list[slice]:
-    """Cut n items into ranges, whose items in a round are a piece of work.
+    """Return ranges of n items; the items of a range that are in the same round are a piece.
 
-    A row of A or X has ``entries``; one in ``skipped`` of its multiply-adds is made. Each piece has
-    an r x r sum of its own: with r / 2 rows in a piece, all of them are at most an eighth of H.
+    A row of A or X has ``entries`` entries; the kernels skip all but one in ``skipped`` of its
+    multiply-adds. Each piece has an r x r array of sums: with at least r / 2 rows per piece, these
+    arrays together are at most an eighth of H.
     """
     work = max(1, (entries + r) * r // skipped)
     rows = max(-(-n // (N_ROUNDS * N_PIECES)), MIN_WORK // work, MIN_ROWS)
@@ -219,12 +222,12 @@ def tiles(n: int, r: int, entries: int, largest: int = MAX_ROWS, skipped: int = 
 
 
 def row_tiles(n: int, r: int, entries: int) -> list[slice]:
-    """Cut n items into ranges for losses that read single rows of A."""
+    """Return ranges of n items for losses that read single rows of A."""
     return tiles(n, r, entries, min(max(1, MAX_ENTRIES // max(1, entries)), MAX_ROWS), SKIPPED)
 
 
 def cut(items: Array, ranges: list[slice]) -> list[slice]:
-    """Return where the items of each range are, without empty pieces."""
+    """Return the slices of ``items`` in each range, without empty ones."""
     ends = np.searchsorted(items, [r.stop for r in ranges])
     starts = [0, *ends[:-1]]
     return [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if a < b]

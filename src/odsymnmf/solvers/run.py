@@ -22,12 +22,12 @@ MAX_RESTART_WORK = 50
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a callback receives after a sweep. H is changed by later sweeps: copy it to keep it.
+    """The argument of callbacks. Later sweeps change H in place: copy it to keep it.
 
     ``column`` is the column that a restart has tried, None after a sweep. ``violation`` is the
-    value that the last sweep compared with the tolerance. If H is sparse, it is a CSR array, and
-    callbacks are also called during long sweeps: ``rows`` is then the number of rows done, and H is
-    that of the last complete sweep.
+    value that the last sweep compared with the tolerance. A sparse H is a CSR array; callbacks are
+    then also called during long sweeps, where ``rows`` is the number of rows done and H is that of
+    the last complete sweep.
     """
 
     n_iter: int
@@ -39,7 +39,7 @@ class Sweep:
 
     @property
     def is_complete(self) -> bool:
-        """Whether this is the end of a sweep, not a column restart or a part of the rows."""
+        """Whether a sweep of all rows has ended (not a column restart or a part of a sweep)."""
         return self.column is None and self.rows is None
 
 
@@ -62,15 +62,19 @@ class State:
     round : int
         Number of rounds of restarts so far.
     queue : list of int or None
-        Columns that are still to be tried in this round; None between rounds.
+        Columns that remain to be tried in this round; None between rounds.
     accepted : int
         Number of restarts accepted before this round.
-    retry_below : ndarray
-        Column j is tried if the objective is below the j-th of these.
+    retry_below : ndarray of shape (r,)
+        Column j is tried only if the objective is below ``retry_below[j]``.
     work_done : int
         Entries in the rows that restarts have visited.
     objective : float or None
-        f(H), once it has been needed.
+        f(H) without penalty; None until it is first used.
+    converged : bool
+        Whether the last sweep met the tolerance.
+    stalled : bool
+        Whether the last sweep changed so little that column restarts begin.
     """
 
     decreases: list[float] = field(default_factory=list)
@@ -87,19 +91,19 @@ class State:
 
     @property
     def n_iter(self) -> int:
-        """Number of sweeps: derived, so that it agrees with the history after an interrupt."""
+        """Number of sweeps, derived so that it agrees with the history after an interrupt."""
         return len(self.decreases) - len(self.restarts)
 
 
 class Run:
-    """Sweeps of a solver's H; ``sweep`` is the method of the solver, or `Rounds`.
+    """Sweeps and column restarts of a solver until convergence.
 
     Parameters
     ----------
     solver : object
         A loss of `odsymnmf.solvers.losses` or `odsymnmf.solvers.sparse_losses`, with its H.
     sweep : callable, optional
-        Sweeps all rows; by default ``solver.sweep``.
+        Sweeps all rows: ``solver.sweep`` (the default) or a `Rounds`.
     max_iter, tol, callback
         As for `odsymnmf.factorize`.
     restarts : int
@@ -130,13 +134,13 @@ class Run:
         self.restarts = restarts if max_iter > 0 else 0
         self.checkpoint, self.min_gain, self.order = checkpoint, min_gain, order
         self._rank = None if order is None else np.argsort(order)
-        # H after the last sweep or accepted restart, and a sparse H as callbacks receive it.
+        # H after the last sweep or accepted restart; the CSR array for callbacks, if H is sparse.
         self.H = solver.H.copy()
         self._reported: Any = None
         self.state = State(retry_below=np.full(self.H.shape[1], np.inf))
         self.status: Status = "max_iter"
         self.history: Array = np.empty(0)
-        self.end = np.nan  # f of the result
+        self.end = np.nan  # f(H) of the result
         self.loss_terms: dict[str, float] | None = None
         self._stopped = False
         self._violation = 1.0
@@ -151,9 +155,9 @@ class Run:
         return {"state": state}, arrays | prefixed("sums", self.solver.state())
 
     def complete(self) -> Any:
-        """Run to the end and return H. Ctrl-C ends the run and keeps the last complete step.
+        """Run until convergence and return H. Ctrl-C ends the run with the last complete step.
 
-        A second Ctrl-C, before this is done, is passed on.
+        A second Ctrl-C before this has returned raises KeyboardInterrupt.
         """
         checkpoint = self.checkpoint
         if checkpoint and checkpoint.saved:
@@ -184,7 +188,7 @@ class Run:
         self.set_result(self.H)
 
     def set_result(self, H: Any) -> None:
-        """Compute f(H), the history that ends with it, and the terms of the loss."""
+        """Set H as the result; compute f(H), the history and the terms of the loss."""
         self.H, self.end = H, self.solver.objective(H)
         # Decreases are added from the end, so that nothing cancels.
         decreases = np.append(0.0, self.state.decreases[::-1])
@@ -193,13 +197,13 @@ class Run:
 
     @property
     def objective(self) -> float:
-        """f(H) without a penalty: computed when first needed, then kept up to date."""
+        """f(H) without penalty: computed at the first use, then updated by the decreases."""
         if self.state.objective is None:
             self.state.objective = self.solver.objective(self.H)
         return self.state.objective
 
     def _step(self) -> bool:
-        """Make one sweep, or try one column; return False if nothing is left to do."""
+        """Make one sweep or try one column; return False if the run has ended."""
         state = self.state
         if state.queue is not None:
             self._try_column()
@@ -252,8 +256,8 @@ class Run:
     def _try_column(self) -> None:
         """Try the next column of the round.
 
-        A column whose restart would have increased the objective is tried again when the objective
-        has decreased by this amount: until then, too little has changed around it.
+        A column whose restart would have increased the objective by some amount is tried again only
+        after the objective has decreased by this amount.
         """
         state = self.state
         spent = state.work_done >= self._max_work

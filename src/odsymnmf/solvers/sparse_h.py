@@ -15,8 +15,8 @@ from odsymnmf.membership_view import as_view
 from odsymnmf.similarity.weights import keep_entries
 from odsymnmf.utils import Array, as_csr
 
-# Room of a log per nonzero of H: unused pages take no memory, but a longer log is a copy.
-ROOM = 8
+# Capacity of a log per nonzero of H: unused pages take no memory, but a longer log is a copy.
+CAPACITY_PER_ENTRY = 8
 # Up to this many columns, D is stored in full, 16 bytes a pair.
 FULL_SIDE = 1024
 
@@ -32,28 +32,28 @@ def links(A: Any) -> Links:
     return Links(A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), data)
 
 
-def empty_log(n: int, r: int, room: int, dtype: Any = np.float64) -> Log:
-    """Return a log of n empty rows with room for this many entries."""
+def empty_log(n: int, r: int, capacity: int, dtype: Any = np.float64) -> Log:
+    """Return a log of n empty rows with capacity for this many entries."""
     # Columns next to values: one memory access for both.
     record = np.dtype([("column", np.int32), ("value", dtype)], align=True)
-    entries = np.zeros(room + SHORT, dtype=record)
+    entries = np.zeros(capacity + SHORT, dtype=record)
     return Log(
         span=np.zeros((n, 2), dtype=np.int64),
         column=entries["column"],
         value=entries["value"],
-        owner=np.empty(room, dtype=np.int32),
-        link=np.empty(room, dtype=np.int64),
+        owner=np.empty(capacity, dtype=np.int32),
+        link=np.empty(capacity, dtype=np.int64),
         head=np.full(r, -1, dtype=np.int64),
         top=np.zeros(1, dtype=np.int64),
     )
 
 
-def with_log_room(rows: Log, entries: int, dtype: Any) -> Log:
-    """Return a log with room for this many more entries."""
-    room, top = len(rows.owner), int(rows.top[0])
-    if top + entries <= room:
+def reserve_log(rows: Log, entries: int, dtype: Any) -> Log:
+    """Return a log with capacity for this many more entries."""
+    capacity, top = len(rows.owner), int(rows.top[0])
+    if top + entries <= capacity:
         return rows
-    new = empty_log(0, 0, top + entries + room // 2, dtype)
+    new = empty_log(0, 0, top + entries + capacity // 2, dtype)
     for before, after in zip(rows[1:5], new[1:5], strict=True):
         after[:top] = before[:top]
     return new._replace(span=rows.span, head=rows.head, top=rows.top)
@@ -120,8 +120,8 @@ class SparseH:
         self._fill(self.csr(), self.r)
 
     def reserve(self, entries: int) -> None:
-        """Make room in the log for this many more entries."""
-        self.rows = with_log_room(self.rows, entries, self.dtype)
+        """Reserve capacity in the log for this many more entries."""
+        self.rows = reserve_log(self.rows, entries, self.dtype)
 
     def column_sums(self) -> Array:
         """Return sum_i H_il, added up in the order of the items."""
@@ -155,7 +155,7 @@ class SparseH:
         self.keep_columns(np.unique(self.csr().indices))
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
-        rows = empty_log(H.shape[0], r, ROOM * H.nnz + 1024, self.dtype)
+        rows = empty_log(H.shape[0], r, CAPACITY_PER_ENTRY * H.nnz + 1024, self.dtype)
         indptr = H.indptr.astype(np.int64, copy=False)
         indices = H.indices.astype(np.int32, copy=False)
         kernels.fill_log(indptr, indices, H.data, rows)
@@ -203,8 +203,8 @@ def empty_pairs(r: int, bits: int = 12, full_side: int = FULL_SIDE) -> Pairs:
     )
 
 
-def with_pair_room(D: Pairs, pairs: int) -> Pairs:
-    """Return D in a table with room for this many more pairs."""
+def reserve_pairs(D: Pairs, pairs: int) -> Pairs:
+    """Return D in a table with capacity for this many more pairs."""
     needed = 2 * (int(D.used[0]) + pairs)
     if D.side > 0 or needed <= len(D.key):
         return D
@@ -224,4 +224,4 @@ def gram(H: sparse.csr_array, full_side: int = FULL_SIDE) -> tuple[Pairs, float]
         if row == H.shape[0]:
             return D, float(squares)
         m = int(indptr[row + 1] - indptr[row])
-        D = with_pair_room(D, m * (m - 1) // 2)
+        D = reserve_pairs(D, m * (m - 1) // 2)

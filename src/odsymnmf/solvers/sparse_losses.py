@@ -31,27 +31,28 @@ from odsymnmf.solvers.sparse_h import (
     empty_log,
     empty_pairs,
     gram,
-    with_log_room,
-    with_pair_room,
+    reserve_log,
+    reserve_pairs,
 )
 from odsymnmf.utils import Array
 
-# Rows of a call of a kernel: Ctrl-C is noticed, and progress shown, between calls.
+# Rows per call of a kernel: Ctrl-C is handled and progress is reported between calls.
 BLOCK = 2**14
 # The penalty of a membership, as a fraction of what the best column alone would gain, and the
 # fraction that a new column must gain alone where memberships are not penalized.
 SHARE, MIN_GAIN = 0.05, 0.003
 # Maximum number of candidate columns of a row besides its own.
 CAP = 64
-# Sweeps after which D is recomputed, and once early, because the first two sweeps change most of H.
-# Penalties are set in the first and the EARLY sweep, then fixed: sweeps must converge.
+# Number of sweeps between recomputations of D; also after EARLY sweeps, because the first sweeps
+# change most of H. Penalties are set before the first sweep and after EARLY sweeps, then fixed, so
+# that sweeps converge.
 REFRESH, EARLY = 10, 2
 # Rows of a piece of a round, and pieces of a round; r may be at most COLUMNS times the rows.
 MIN_ROWS, MAX_ROWS, N_PIECES, COLUMNS = 512, 4096, 8, 8
 
 
 class SparseLoss:
-    """What both losses have in common.
+    """Base class of the losses for a sparse H.
 
     Parameters
     ----------
@@ -148,12 +149,12 @@ class SparseLoss:
         self.begin_round()
         decreases, violations = np.zeros(2), []
         while done < self.n:
-            some = items[done : done + BLOCK]
-            rows, need, gains, violation = self._solve(some, self.H.rows, done, in_place=True)
+            block = items[done : done + BLOCK]
+            rows, need, gains, violation = self._solve(block, self.H.rows, done, in_place=True)
             decreases += gains
             violations.append(violation)
             done += rows
-            if rows < len(some):
+            if rows < len(block):
                 self._reserve(need)
             elif progress is not None:
                 progress(done)
@@ -176,12 +177,13 @@ class SparseLoss:
     ) -> tuple[int, int, Array, float]:
         """Solve rows into ``out``.
 
-        Return how many, the room that the next one needs, the decreases and the violation.
+        Return the number of rows solved, the capacity that the next row needs, the decreases and
+        the violation.
         """
         raise NotImplementedError
 
     def _reserve(self, entries: int) -> None:
-        """Make room for a row with this many entries."""
+        """Reserve capacity for a row with this many entries."""
         self.H.reserve(entries)
 
     def solve_into_log(
@@ -201,7 +203,7 @@ class SparseLoss:
             violations.append(violation)
             done += rows
             if done < len(items):
-                out = with_log_room(out, need, self.H.dtype)
+                out = reserve_log(out, need, self.H.dtype)
         return out, decreases, self.combine_violations(violations)
 
     # Rounds
@@ -224,11 +226,11 @@ class SparseLoss:
         return RowUpdates((out, between), moved, decreases, violation, change)
 
     def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
-        """Return which items move, what their pairs add if nothing is stored, change of sums."""
+        """Return which items move, the pair terms without stored pairs, and the change of sums."""
         raise NotImplementedError
 
     def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
-        """Join the updates of the pieces, with pairs of items in different pieces counted."""
+        """Join the updates of the pieces; add the pair terms of items in different pieces."""
         logs = [part.rows[0] for part in parts]
         tops = [int(log.top[0]) for log in logs]
         begins = np.cumsum([0, *tops[:-1]])
@@ -246,11 +248,11 @@ class SparseLoss:
         return RowUpdates(rows, moved, decreases, violation, change)
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
-        """Return what pairs of items in different pieces add, and the sum of the changes."""
+        """Return the pair terms of items in different pieces, and the sum of the changes."""
         raise NotImplementedError
 
     def pair_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
-        """Return tasks for what stored pairs and exceptions inside a round add."""
+        """Return tasks that compute the pair correction of stored pairs and exceptions."""
         if self._inside is None:
             self._inside = pairs_inside(self.A, 1), pairs_inside(self.E, 1)
         return [partial(self._correction, round, piece, updates) for piece in round.pieces]
@@ -309,9 +311,9 @@ class SparseL2(SparseLoss):
         super().__init__(A, H, weights, upper=upper, cap=cap)
         self.share, self.penalized, self.full_side = share, penalized, full_side
         self.penalties = np.full(H.n, -1.0 if penalized else 0.0)
-        self.D = empty_pairs(0, 1, full_side=-1)  # until it is computed
+        self.D = empty_pairs(0, 1, full_side=-1)  # computed by `refresh`
         self._sweeps, self._inexact, self._recomputed = 0, False, 0
-        self._counting = Lock()
+        self._lock = Lock()
 
     def _all_pairs(self, M: Any) -> float:
         return gram(M, self.full_side)[1]
@@ -354,7 +356,7 @@ class SparseL2(SparseLoss):
         return float(sum(violations))
 
     def begin_new_items(self, m: int) -> None:
-        """Compute what m new items are solved against."""
+        """Compute the sums over H for m new items, and their penalties."""
         self.refresh()
         self.begin_round()
         self.penalties = np.full(m, -1.0 if self.penalized else 0.0)
@@ -364,17 +366,17 @@ class SparseL2(SparseLoss):
     ) -> tuple[int, int, Array, float]:
         longest = int((self.E.indptr[items + 1] - self.E.indptr[items]).max(initial=0))
         work = sparse_l2.workspace(self.D, self.H.dtype, longest)
-        done, need, loss, priced, violation, recomputed = sparse_l2.sparse_l2_rows(
+        done, need, loss, penalized, violation, recomputed = sparse_l2.sparse_l2_rows(
             items, self.A, self.w0, self.E, self.H.rows, self.D, out, self.penalties, self.share,
             self.upper, self._cap, passes, in_place, work,
         )  # fmt: skip
-        with self._counting:
+        with self._lock:
             self._recomputed += recomputed
-        return done, need, np.array([loss, priced]), float(violation)
+        return done, need, np.array([loss, penalized]), float(violation)
 
     def _reserve(self, entries: int) -> None:
         super()._reserve(entries)
-        self.D = with_pair_room(self.D, entries * (entries - 1) // 2)
+        self.D = reserve_pairs(self.D, entries * (entries - 1) // 2)
 
     def begin_round(self) -> None:
         """Record the largest sums so far."""
@@ -389,20 +391,20 @@ class SparseL2(SparseLoss):
                 done, items, out, self.H.rows, moved, change
             )
             between += float(more)
-            change = with_pair_room(change, need * (need + 1) // 2)
+            change = reserve_pairs(change, need * (need + 1) // 2)
         return moved, between, change
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
-        room = sum(int(more.used[0]) for more in changes[1:])
-        whole, across = with_pair_room(changes[0], room), 0.0
+        capacity = sum(int(more.used[0]) for more in changes[1:])
+        total, across = reserve_pairs(changes[0], capacity), 0.0
         for change in changes[1:]:
-            across += float(add_pairs(change, whole))
-        return across, whole
+            across += float(add_pairs(change, total))
+        return across, total
 
     def apply_change(self, updates: RowUpdates) -> None:
         """D += the change."""
-        self.D = with_pair_room(self.D, int(updates.change.used[0]))
-        sparse_rounds.put_pairs(updates.change, self.D)
+        self.D = reserve_pairs(self.D, int(updates.change.used[0]))
+        sparse_rounds.add_gram_change(updates.change, self.D)
 
     def state(self) -> dict[str, Array]:
         """Return the arrays besides H that the next sweep depends on, by name."""
@@ -435,7 +437,7 @@ class SparseL1(SparseLoss):
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
-        self.sums = ColumnState(*[np.empty(0)] * 5)  # until they are computed
+        self.sums = ColumnState(*[np.empty(0)] * 5)  # computed by `refresh`
 
     def _all_pairs(self, M: Any) -> float:
         return float(objective.sparse_pair_products(M.indptr, M.indices, M.data, M.shape[1]))
@@ -465,7 +467,7 @@ class SparseL1(SparseLoss):
         return max(violations)
 
     def begin_new_items(self, m: int) -> None:
-        """Compute what new items are solved against."""
+        """Compute the sums over H for new items."""
         self.refresh()
 
     def _solve(
@@ -485,16 +487,16 @@ class SparseL1(SparseLoss):
         return moved, float(between), change
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
-        whole, across = changes[0], 0.0
+        total, across = changes[0], 0.0
         for change in changes[1:]:
-            across += 2.0 * float(np.sum(whole * change))  # no BLAS: its threads sum in parts
-            whole += change
-        return across, whole
+            across += 2.0 * float(np.sum(total * change))  # no BLAS: its threads sum in parts
+            total += change
+        return across, total
 
     def apply_change(self, updates: RowUpdates) -> None:
         """W += the change, after the new rows."""
         W, nonzero, peak, *_ = self.sums
-        sparse_rounds.put_sums(updates.change, self.E, self.H.rows, W, peak)
+        sparse_rounds.add_sum_change(updates.change, self.E, self.H.rows, W, peak)
         span = self.H.rows.span
         nonzero |= span[:, 1] > span[:, 0]
 
