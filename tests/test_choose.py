@@ -169,6 +169,10 @@ def test_higher_resolutions_give_more_clusters(graph):
     assert numbers[:2] == [1, 5]
     model = od.ODSymNMF("auto", resolution=0.7, random_state=0).fit(graph[0])
     assert model.n_clusters_ == model.n_clusters_search_.n_clusters == 5
+    # Graphs that a search coarsens are partitioned as they are; there is no warning.
+    A, _ = od.datasets.planted_partition([50] * 70, 0.4, 0.002, random_state=0)
+    assert od.choose.n_clusters(A, resolution=1.0).n_clusters == 70
+    assert od.choose.n_clusters(graph[0], resolution=20.0).reason == "resolution 20; as given"
 
 
 @pytest.mark.parametrize("kind", ["graph", "kernel"])

@@ -33,7 +33,8 @@ class NumberOfClusters:
         to ``pandas.DataFrame``.
     partitions : list of ndarray of shape (n,)
         The labels of every row of the table; -1 for items that were left out. Those of graphs with
-        more than 3,000 items were found on a coarse graph, and fits improve them.
+        more than 3,000 items were found on a coarse graph, unless a resolution was given, and fits
+        improve them.
     """
 
     n_clusters: int
@@ -49,7 +50,8 @@ class NumberOfClusters:
             rows.append([f"{x:.6g}" for x in row])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ("  ".join(c.rjust(w) for c, w in zip(r, widths, strict=True)) for r in rows)
-        return "\n".join([*lines, f"{self.n_clusters} clusters: {self.reason}"])
+        number = f"{self.n_clusters} cluster" + "s" * (self.n_clusters != 1)
+        return "\n".join([*lines, f"{number}: {self.reason}"])
 
     @property
     def resolution(self) -> float | None:

@@ -172,13 +172,15 @@ def n_clusters(
         if is_graph:
             seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
             links = nonnegative(A)
-            result = GraphSearch(links, seed, progress).run(given, resolution)
+            # At one resolution, groups of the graph itself are counted.
+            per_node = ITEMS_PER_NODE if resolution is None else 1
+            result = GraphSearch(links, seed, progress, per_node).run(given, resolution)
             if result.evidence == "none" and A.n > MIN_NODES * FINE and resolution is None:
                 # Groups may be smaller than a few nodes.
                 result = GraphSearch(links, seed, progress, FINE).run(given, None)
         else:
             result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
-    if result.evidence == "none":
+    if result.evidence == "none" and resolution is None:
         remedy = "give a number of clusters, or see the table of partitions for alternatives"
         warnings.warn(f"n_clusters={result.n_clusters}: {result.reason}; {remedy}", stacklevel=2)
     return result
@@ -256,6 +258,8 @@ class GraphSearch:
         all_labels = np.full((len(partitions), self.n), -1, dtype=np.int32)
         all_labels[:, self.items] = [p.labels[0][self.runs[0].node] for p in partitions]
         reason = EVIDENCE[evidence]
+        if resolution is not None and evidence == "none":  # nothing was searched
+            reason = "as given"
         if row is not None:
             reason = f"resolution {table['resolution'][row]:.3g}; {reason}"
         return NumberOfClusters(k, evidence, reason, row, table, list(all_labels))
