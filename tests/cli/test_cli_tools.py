@@ -153,3 +153,7 @@ def test_plot_draws_the_graph_of_a_run(edges, finished, tmp_path, monkeypatch):
     edges.write_text("a,b\nb,c\n")
     result = run("plot", finished, "--graph", edges, "-o", tmp_path / "x.svg")
     refused(result, 1, "different items")
+    edges.write_text("id,u,v\n1,a,b\n2,b,c\n")
+    columns = tmp_path / "columns"
+    assert run("cluster", edges, "-r", 1, "--columns", "u,v", "-o", columns).exit_code == 0
+    assert run("plot", columns, "--graph", edges, "-o", tmp_path / "x.svg").exit_code == 0

@@ -145,7 +145,8 @@ def _axes(run: Path, kind: str, graph: str | None) -> Any:
     if graph is None:
         draw = plots.plot_convergence if kind == "convergence" else plots.plot_memberships
         return draw(model)
-    data = io.read(graph, symmetrize="max")
+    reading = runs.read_record(run)["input"]["options"]
+    data = io.read(graph, **{"symmetrize": "max", **reading})
     if {*data.names} != {*model.item_names_}:
         raise io.InputError(f"{graph} and {run} have different items; give the input of the run")
     number = {name: i for i, name in enumerate(model.item_names_)}
