@@ -106,9 +106,11 @@ def test_labels_and_classes_of_nodes(read):
 
 
 def test_an_edge_attribute_by_name(read):
-    G = networkx.Graph([("a", "b", {"weight": 1, "strength": 5})])
+    G = networkx.Graph([("a", "b", {"kind": "x", "strength": 5})])
     text = "\n".join(networkx.generate_graphml(G))
     assert values(read(text, "a.graphml", weight_column="strength")) == [[0, 5], [5, 0]]
+    ignored = "edge attributes ignored: 'strength' (choose one with weight_column=)"
+    assert read(text, "a.graphml").messages[0] == ignored
     with pytest.raises(io.InputError, match="no edge has an attribute 'x'"):
         read(text, "a.graphml", weight_column="x")
 

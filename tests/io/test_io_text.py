@@ -118,6 +118,7 @@ def test_a_header_by_argument(read):
 
 
 IGNORED = "columns ignored: {} (choose others with columns= or weight_column=)"
+GUESSED = IGNORED.replace("choose", "edges link {}; choose")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,13 @@ IGNORED = "columns ignored: {} (choose others with columns= or weight_column=)"
         ('"from" "to" "weight"\n"1" "b" "a" 2\n"2" "c" "b" .5\n', []),
         ("node1,node2,strength\nb,a,2\nc,b,.5\n", ["the weights are in column 'strength'"]),
         ("u,v,weight\nb,a,2\nc,b,.5\n", ["the first row is taken as a header: 'u', 'v', 'weight'"]),
+        (
+            "u,v,weight,date\nb,a,2,x\nc,b,.5,y\n",
+            [
+                "the first row is taken as a header: 'u', 'v', 'weight', 'date'",
+                GUESSED.format("'date'", "'u', 'v'"),
+            ],
+        ),
         (
             "Source,Target,Type,Id,Weight\nb,a,Undirected,0,2\nc,b,Undirected,1,.5\n",
             [IGNORED.format("'Id'")],
@@ -163,11 +171,11 @@ def test_columns_by_argument(read, options, weights):
 
 def test_ids_and_further_numbers_need_columns(read):
     text = "1,2,1,2019\n2,3,2,2020\n"
-    with pytest.raises(io.InputError, match=r'has 2 rows and 4 columns .* list format="edges"'):
+    with pytest.raises(io.InputError, match=r"has 2 rows and 4 columns .* list columns= "):
         read(text)
     found = read(text, columns=[1, 2, 3])
     assert values(found) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
-    assert found.messages == [NO_HEADER, IGNORED.format("'4'")]
+    assert found.messages == [NO_HEADER, GUESSED.format("'4'", "'1', '2'")]
     with pytest.raises(io.InputError, match="there is no column 'x'; it has '1', '2', '3', '4'"):
         read(text, columns=["x", "y"])
     with pytest.raises(io.InputError, match="must name source, target and maybe weight"):

@@ -109,7 +109,8 @@ def _similarities(
     S = sparse.csr_array(items.matrix)[new][:, known]
     if S.nnz == 0:
         raise io.InputError(
-            f"{path}: no item that is new is linked to one of the run; compare their names"
+            f"{path}: no item that is new is linked to one of the run; compare their "
+            "names, or choose columns= (--columns)"
         )
     columns = np.array([column[items.names[i]] for i in known])[S.indices]
     shape = (len(new), len(fitted))

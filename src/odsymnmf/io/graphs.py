@@ -40,10 +40,13 @@ def read_graph(data: bytes, format: str, weight_column: str | int | None = None)
     ends = [(index[a], index[b]) for a, b in graph.edges()]
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     weights = _weights(graph, weight_column, 1.0 if format in ("gexf", "pajek") else None)
+    messages = []
+    if weights is None and (unused := _numeric_attributes(graph)):
+        messages.append(f"edge attributes ignored: {unused} (choose one with weight_column=)")
     directed = graph.is_directed() if format not in ("adjlist", "edges") else None
     names = _attribute(graph, LABELS, distinct=True) or [str(node) for node in graph]
     target = _attribute(graph, TARGETS, distinct=False)
-    return EdgeList(i, j, weights, names, [], directed, target=target)
+    return EdgeList(i, j, weights, names, messages, directed, target=target)
 
 
 def has_edge_data(data: bytes) -> bool:
@@ -134,6 +137,12 @@ def _attribute(graph: Any, keys: tuple[str, ...], *, distinct: bool) -> list[str
         if len(values) == len(graph) and (len({*values}) == len(values)) == distinct:
             return values
     return None
+
+
+def _numeric_attributes(graph: Any) -> str:
+    """Return the attributes of edges that are numbers, quoted."""
+    items = [item for *_, data in graph.edges(data=True) for item in data.items()]
+    return ", ".join({short_repr(key): 0 for key, value in items if isinstance(value, int | float)})
 
 
 def _weights(graph: Any, weight: Any, default: float | None) -> Array | None:

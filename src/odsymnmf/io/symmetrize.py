@@ -100,7 +100,7 @@ def to_symmetric(matrix: Any, names: list[str], symmetrize: str | None, messages
     if n != m:
         raise ValueError(
             f"has {n} rows and {m} columns of numbers, but similarities are square; for features, "
-            'pass features=True (--affinity cosine), for an edge list format="edges"'
+            "pass features=True (--affinity cosine), for an edge list columns= (--columns)"
         )
     diagonal = matrix.diagonal()
     if np.count_nonzero(diagonal[~np.isnan(diagonal)]):

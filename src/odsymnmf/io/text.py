@@ -197,8 +197,9 @@ def column_messages(names: Sequence[str], used: EdgeColumns, *, typed: bool = Fa
     ignored = shorten([name for k, name in enumerate(names) if k not in known])
     messages = []
     if ignored:
+        ends = "" if find_ends(names) else f"edges link {shorten([names[k] for k in used.ends])}; "
         messages.append(
-            f"columns ignored: {ignored} (choose others with columns= or weight_column=)"
+            f"columns ignored: {ignored} ({ends}choose others with columns= or weight_column=)"
         )
     if used.weight is not None and names[used.weight].strip().lower() not in ("weight", "3"):
         messages.append(f"the weights are in column {short_repr(names[used.weight])}")
