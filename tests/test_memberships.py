@@ -228,6 +228,7 @@ def test_refine_labels_by_cosine_to_the_centroid_matches_brute_force(make, monke
     ("call", "message"),
     [
         (lambda H, A: refine_labels(H, A, rule="centroid"), "needs similarity.cosine"),
+        (lambda H, A: labels(od.ODSymNMF()), "not fitted yet"),
         (lambda H, A: labels([1, 2]), r"H must have shape \(n items, r clusters\); got \(2,\)"),
         (lambda H, A: as_view(sparse.csr_array((0, 3))), r"H must have shape .*got \(0, 3\)"),
         (lambda H, A: overlapping_sets(H, rule="loss"), "pass A"),

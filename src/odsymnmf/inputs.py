@@ -63,11 +63,11 @@ class Dataset:
     """
 
     matrix: Any
-    names: Any
+    names: Any = field(repr=False)
     format: str = ""
     messages: list[str] = field(default_factory=list)
-    target: list[str] | None = None
-    feature_names: list[str] | None = None
+    target: list[str] | None = field(default=None, repr=False)
+    feature_names: list[str] | None = field(default=None, repr=False)
 
 
 def to_similarity_matrix(
@@ -369,7 +369,8 @@ def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None
         warnings.warn(
             f"no edge has the attribute 'weight', so every edge has weight 1; the numeric "
             f"attributes {', '.join(map(repr, numeric))} are not used. Pass "
-            f"edge_weight={numeric[0]!r}, or edge_weight=None for edges of weight 1.",
+            f"edge_weight={numeric[0]!r}, or None for edges of weight 1, to fit, or to "
+            "inputs.to_similarity_matrix(G, edge_weight=...) and its result to other functions.",
             stacklevel=5,
         )
 

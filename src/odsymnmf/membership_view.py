@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from odsymnmf.inputs import is_frame
 from odsymnmf.utils import Array, as_csr
@@ -117,6 +118,8 @@ def as_view(H: Any, n: int | None = None, labels: ArrayLike | None = None) -> Me
 
 def as_matrix(H: Any) -> Any:
     """Return H, that of a model or of a Factorization, as a two-dimensional array or CSR array."""
+    if hasattr(H, "fit"):
+        check_is_fitted(H)
     if hasattr(H, "membership_"):
         H = H.membership_
     elif hasattr(H, "history"):  # not `hasattr(H, "H")`: sparse matrices have this, too

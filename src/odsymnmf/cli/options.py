@@ -89,7 +89,7 @@ FIT: Table = {
     "restarts": (int, None, "Rounds of column restarts; by default 10 for l1 and mixed, else 0."),
     "max_iter": (int, 200, "Maximum number of iterations."),
     "tol": (float, 1e-4, "Tolerance for stopping."),
-    "n_jobs": (int, None, "Number of threads, -1 for all cores; the result is the same."),
+    "n_jobs": (int, None, "Number of threads, -1 for all cores; any number gives the same result."),
     "random_state": (int, 0, "Random seed."),
     "checkpoint": (click.Path(), None, "File from which the same command resumes after a crash."),
     "checkpoint_every": (float, 60.0, "Seconds between two checkpoints."),

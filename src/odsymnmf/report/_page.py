@@ -184,7 +184,8 @@ def fit_facts(model: Any, A: Similarity | None) -> dict[str, str]:
         facts["explained"] = f"{100 * fraction:.1f} % of the {name}"
     defaults = type(model)().get_params()
     for name, value in model.get_params().items():
-        if isinstance(value, str | int | float | None) and value != defaults[name]:
+        is_shown = isinstance(value, str | int | float | None) and name != "verbose"
+        if is_shown and value != defaults[name]:
             facts[name] = as_text(value)
     return facts
 
