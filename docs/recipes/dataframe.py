@@ -4,7 +4,7 @@ A DataFrame
 
 Which columns of a table say the same thing, and which few of them are enough?
 
-The table has 30 measurements of 569 tumours (it comes with scikit-learn). Many of them are nearly
+The table has 30 measurements of 569 tumors (it comes with scikit-learn). Many of them are nearly
 the same: radius, perimeter and area, each as a mean, as a worst case and with its error. This page
 needs ``pip install "odsymnmf[frames,plots]"``.
 """
@@ -63,7 +63,7 @@ keep = [H.loc[labels == cluster].iloc[:, cluster].idxmax() for cluster in sorted
 print("\n".join(keep))
 
 # %%
-# What does that cost? A classifier that tells benign from malignant tumours with all columns, with
+# What does that cost? A classifier that tells benign from malignant tumors with all columns, with
 # those that we keep, and with the six that happen to come first:
 
 

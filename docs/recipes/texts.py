@@ -99,7 +99,7 @@ print(shared.to_string())
 # %%
 # And a new text is filed under the topic of its largest membership, without another fit:
 
-new = ["Smooth an image with a Gaussian filter and find the labelled objects in it."]
+new = ["Smooth an image with a Gaussian filter and find the labeled objects in it."]
 topic = model.predict(vectorizer.transform(new))[0]
 print(f"topic {topic}:", ", ".join(word for word, _ in topics[topic]))
 
