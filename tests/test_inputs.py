@@ -327,7 +327,9 @@ def test_what_is_no_similarity_names_the_remedy(tmp_path):
     for call, remedy in [
         (lambda: ODSymNMF(2).fit(tmp_path / "graph.csv"), "odsymnmf.io.read"),
         (lambda: ODSymNMF(2).fit(["one text", "another"]), "TfidfVectorizer"),
-        (lambda: ODSymNMF(2, affinity="cosine").fit(pd.Series(["a", "b"])), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2, affinity="cosine").fit(pd.Series(["a", np.nan])), "TfidfVectorizer"),
+        (lambda: ODSymNMF(2, affinity="rbf").fit(pd.DataFrame({"t": ["a", "b"]})), "column 't'"),
+        (lambda: ODSymNMF(2).fit(model.similarity_), "pass the features"),
         (lambda: ODSymNMF(2).fit(np.array(["one text", "another"], object)), "TfidfVectorizer"),
         (lambda: od.factorize(list(G.edges), 2), "networkx.Graph"),
         (lambda: model.predict(G), "one row per new item"),

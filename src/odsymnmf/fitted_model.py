@@ -337,6 +337,11 @@ class FittedModelMixin:
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = X.matrix if isinstance(X, Dataset) else X
+        if isinstance(X, base.Similarity):
+            raise ValueError(
+                f"X is {type(X).__name__} of odsymnmf.similarity, which odsymnmf.factorize takes; "
+                'pass the features here, with an affinity such as "cosine".'
+            )
         is_precomputed = self.affinity == "precomputed"
         finite: Any = not is_precomputed  # `as_similarity` checks all but the diagonal
         if is_precomputed and not reset:

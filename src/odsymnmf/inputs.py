@@ -161,7 +161,10 @@ def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
             'affinity="precomputed" to cluster obsp["connectivities"].'
         )
     _refuse_other(X)
-    return X, list(X.index) if is_frame(X) else None
+    if not is_frame(X):
+        return X, None
+    _frame_values(X)  # refuses columns of texts
+    return X, list(X.index)
 
 
 def with_names(sets: list[list[int]], names: Sequence[Any] | None) -> list[list[Any]]:
@@ -189,7 +192,8 @@ def _refuse_other(X: Any) -> None:
         return
     is_list = isinstance(X, list | tuple)
     values = X if is_list else np.asarray(X) if getattr(X, "ndim", 0) == 1 else ()
-    if len(values) and all(isinstance(text, str) for text in values):
+    enough = all if is_list else any  # an empty cell of a Series is NaN
+    if len(values) and enough(isinstance(text, str) for text in values):
         raise ValueError(
             "this is a list of texts; count their words first, for example with scikit-learn's "
             'TfidfVectorizer().fit_transform(texts), and use affinity="cosine".'
@@ -249,8 +253,9 @@ def _frame_values(frame: Any) -> Any:
             column, kind = next((c, t) for c, t in frame.dtypes.items() if t.kind not in "biuf")
             raise ValueError(
                 f"the DataFrame holds values that are not numbers; column {column!r} is of type "
-                f"{kind}. Leave out or convert such columns; if the first column holds the names, "
-                "make it the index: df.set_index(df.columns[0])."
+                f"{kind}. Leave out or convert such columns (texts with scikit-learn's "
+                "TfidfVectorizer); if the first column holds the names, make it the index: "
+                "df.set_index(df.columns[0])."
             ) from None
     return values
 
