@@ -106,7 +106,7 @@ def test_defaults_for_few_and_many_texts(tmp_path, n, few):
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        (None, ["--min-df", 9], ["smaller --min-df"]),
+        (None, ["--min-df", 9], [". Use a smaller --min-df"]),
         (None, ["--max-df", 1.5], ["max_df", "1.5"]),
         (None, ["--stop-words", "missing.txt"], ["missing.txt", "no such file"]),
         ("? 1\n?\n", [], ["2 texts contain no words"]),

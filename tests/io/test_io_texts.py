@@ -74,7 +74,7 @@ def test_a_column_by_name(tmp_path):
     assert io.read_texts(path, text_column="more") == (["1", "2"], ["b", "NA"])
     path.write_text('{"text": "a", "more": "b"}\n{"text": "c"}\n{"more": 5}\n')
     assert io.read_texts(path, text_column="more")[1] == ["b", "", "5"]
-    with pytest.raises(io.InputError, match=r"not clear which .*: 'text', 'more'"):
+    with pytest.raises(io.InputError, match=r"called 'x'; .* one of 'text', 'more'"):
         io.read_texts(path, text_column="x")
     with pytest.raises(ValueError, match="2 files, but a table of texts is one; "):
         io.read_texts([path, path], text_column="x")

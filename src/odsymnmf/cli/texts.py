@@ -96,8 +96,9 @@ def _tfidf(texts: list[str], settings: dict[str, Any]) -> tuple[Any, Any]:
     try:
         return vectorizer.fit_transform(texts), vectorizer
     except ValueError as error:
+        reason = str(error).removesuffix(".")
         raise io.InputError(
-            f"{error} Use a smaller --min-df, a larger --max-df, or --stop-words none"
+            f"{reason}. Use a smaller --min-df, a larger --max-df, or --stop-words none"
         ) from error
 
 

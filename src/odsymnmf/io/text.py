@@ -112,7 +112,7 @@ def open_text(data: bytes) -> DelimitedText:
 def _unequal_width(line: Any, width: Any, expected: Any) -> ValueError:
     return ValueError(
         f"line {line}: {width} fields where the lines above have {expected}; give every line the "
-        "same number, and put names with spaces in quotes"
+        "same number, and put names with spaces in quotes (texts: io.read_texts or --text)"
     )
 
 

@@ -127,9 +127,9 @@ def _of_table(frame: Any, text_column: str | None) -> tuple[list[str], list[str]
     if text_column is not None:
         candidates = [name for name in columns if name == text_column]
     if len(candidates) != 1:
-        raise ValueError(
-            f"it is not clear which column holds texts; pass text_column: {shorten(columns)}"
-        )
+        unclear = "it is not clear which column holds texts"
+        reason = unclear if text_column is None else f"no column is called {text_column!r}"
+        raise ValueError(f"{reason}; pass text_column, one of {shorten(columns)}")
     texts = frame[candidates[0]].tolist()
     for key in NAMES:
         if key in lower and columns[lower.index(key)] != candidates[0]:
