@@ -172,7 +172,9 @@ def plot_n_clusters(search: Any, *, ax: "Axes | None" = None) -> "Axes":
     title = f"{count(search_result.n_clusters, 'cluster')}, evidence: {search_result.evidence}"
     ax.set(xlabel="number of clusters", ylabel="stability", title=title)
     if k.size and k.max() > 40:
-        ax.set_xscale("log")
+        ax.set_xscale("log", subs=[2, 5])
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("{x:g}")
     if "description_length" in table:
         other = ax.twinx()
         length = table["description_length"]
