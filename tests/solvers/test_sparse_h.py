@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-import sparse_problems as oracle
 from scipy import sparse
 
 from odsymnmf import factorize
 from odsymnmf.init import ego
 from odsymnmf.init.arrays import as_sets, sets_from_labels
 from odsymnmf.init.merging import merge_sets
-from odsymnmf.solvers.objective import kernel_weights
 from odsymnmf.solvers.sparse_h import SparseH, column_sets, links
-from odsymnmf.solvers.sparse_losses import SparseL2
 
 
 def groups(count=12, size=15, inside=0.7, outside=0.01, seed=0):
@@ -137,46 +134,3 @@ def test_columns_are_cleaned_and_dropped():
     assert M.csr().toarray()[[0, 3], 3].tolist() == [6.0, 6.0]
     M.drop_empty()
     assert np.array_equal(M.csr().toarray()[:, [0, 1, 3]], H[:, [0, 1, 5]])
-
-
-def test_nothing_makes_an_array_of_items_times_columns():
-    import tracemalloc
-
-    A, _ = groups(count=100, size=10, outside=0.0)
-    n, r = A.shape[0], 200_000
-    columns = np.arange(n) // 10
-    H = sparse.csr_array((np.ones(n), (np.arange(n), columns * 2000)), shape=(n, r))
-    fit = SparseL2(links(A), SparseH(H))
-    fit.sweep()
-    tracemalloc.start()
-    fit.sweep()
-    fit.objective()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # A few arrays of r numbers are there; the full array would have 1000.
-    assert peak < 50 * 8 * r < n * 8 * r
-
-
-def test_weights_of_exceptions():
-    A = sparse.csr_array([[0.0, 4.0, 0.0], [4.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    stored = links(A)
-    own = sparse.csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 2, 0, 1], [2, 0, 1, 0])), shape=(3, 3))
-    E = kernel_weights(oracle.pair_weights(stored, 0.5, own), 3)
-    assert E.indices.tolist() == [1, 2, 0, 0]
-    assert E.v.tolist() == [2.5, -0.5, 2.5, -0.5]
-    assert E.a.tolist() == [4.0, 0.0, 4.0, 0.0]
-
-
-@pytest.mark.parametrize("graph", ["empty", "one item", "one link", "star", "negative"])
-@pytest.mark.parametrize("loss", ["l2", "l1"])
-def test_graphs_at_the_edge_of_what_makes_sense(graph, loss):
-    A = {
-        "empty": np.zeros((5, 5)),
-        "one item": np.zeros((1, 1)),
-        "one link": np.eye(2)[::-1],
-        "star": np.array([[float((i == 0) != (j == 0)) for i in range(9)] for j in range(9)]),
-        "negative": -np.ones((4, 4)),
-    }[graph]
-    H = clusters(sparse.csr_array(A), loss=loss)
-    assert H.shape[0] == len(A)
-    assert np.isfinite(H.data).all()
