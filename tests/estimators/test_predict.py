@@ -30,15 +30,28 @@ def planted(seed=0, noise=0.08):
     return A + A.T
 
 
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+EACH_STORAGE = pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+
+
+@EACH_STORAGE
 @pytest.mark.parametrize("upper", [np.inf, 0.6])
-@pytest.mark.parametrize("difference", [1.0, 0.03])  # of two columns
-def test_l2_rows_are_optimal(upper, difference):
+@pytest.mark.parametrize("difference", [1.0, 0.03, 1e-5])  # of three columns
+def test_l2_rows_are_optimal(upper, difference, storage):
     S, H = problem(0)
-    H[:, 1] = (1 - difference) * H[:, 0] + difference * H[:, 1]
-    X = solve_new_rows(S, H, SCALES["l2"], upper)
-    best = [lsq_linear(H, s, (0, upper), method="bvls", tol=1e-15).x for s in S]
-    assert_allclose(X, best, rtol=1e-6, atol=1e-6)
-    assert X.max() > 0.5  # the bound is active
+    H[:, 1:3] = (1 - difference) * H[:, :1] + difference * H[:, 1:3]
+    X = dense(solve_new_rows(S, storage(H), SCALES["l2"], upper, penalized=False))
+    best = np.array([lsq_linear(H, s, (0, upper), method="bvls", tol=1e-15).x for s in S])
+    assert X.min() >= (0 if difference > 1e-3 else -1e-15)  # bvls of SciPy rounds
+    assert 0.5 < X.max() <= upper  # the bound is active
+    if storage is np.asarray or difference == 1:
+        errors = [np.linalg.norm(S - x @ H.T, axis=1) for x in (X, best)]
+        assert (errors[0] <= (1 + 1e-9) * errors[1]).all()
+    if difference == 1 or (storage is np.asarray and difference > 1e-3):
+        assert_allclose(X, best, rtol=1e-6, atol=1e-6)
 
 
 def least_absolute_deviations(s, H, upper):
@@ -50,11 +63,14 @@ def least_absolute_deviations(s, H, upper):
     return linprog(c, lhs, np.r_[-s, s], bounds=bounds).fun
 
 
+@EACH_STORAGE
 @pytest.mark.parametrize("upper", [None, 0.6])
-def test_l1_rows_cannot_be_improved_entry_by_entry(upper):
+def test_l1_rows_cannot_be_improved_entry_by_entry(upper, storage):
     S, H = problem(1)
     bound = np.inf if upper is None else upper
-    X = solve_new_rows(S, H, SCALES["l1"], bound)
+    X = dense(solve_new_rows(S, storage(H), SCALES["l1"], bound))
+    assert X.min() >= 0
+    assert X.max() <= bound
     values = np.abs(S - X @ H.T).sum(axis=1)
     for l in range(4):
         # A piecewise linear function has its minimum at a breakpoint or at a bound.

@@ -1,14 +1,11 @@
-"""Rounds contain every item once, also in several processes; rows of new items are optimal."""
+"""Rounds contain every item once, also in several processes."""
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers import rounds
 from odsymnmf.solvers.losses import make_solver
-from odsymnmf.solvers.new_items import solve_new_rows
-from odsymnmf.solvers.objective import Scales
 from odsymnmf.solvers.rounds import Rounds, halves, partition
 
 
@@ -61,24 +58,3 @@ def test_exchanged_results_are_those_of_one_process(monkeypatch):
     assert len(exchange.results) == 2 * 16
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("scales", [Scales(0.0, 1.0), Scales(1.0, 0.0)])
-def test_new_items_are_at_the_optimum_of_every_entry(storage, scales):
-    rng = np.random.default_rng(2)
-    H = rng.random((30, 4)) * (rng.random((30, 4)) < 0.6)
-    S = rng.random((9, 30)) * (rng.random((9, 30)) < 0.7)
-    X = solve_new_rows(S, storage(H), scales, upper=0.9, penalized=False)
-    X = X.toarray() if sparse.issparse(X) else X
-
-    def loss(x, s):
-        e = s - H @ x
-        return scales.l1 * np.sum(np.abs(e)) + scales.l2 * np.sum(e**2)
-
-    for x, s in zip(X, S, strict=True):
-        assert (x >= 0).all()
-        assert (x <= 0.9).all()
-        for l in range(4):
-            for step in (-1e-4, 1e-4):
-                other = x.copy()
-                other[l] = min(max(other[l] + step, 0.0), 0.9)
-                assert loss(x, s) <= loss(other, s) + 1e-12
