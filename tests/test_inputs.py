@@ -207,6 +207,7 @@ def test_a_frame_gives_index_and_values(frame):
     assert model.feature_names_in_.tolist() == list(frame.columns)
     out = ODSymNMF(2, loss="l1").set_output(transform="pandas").fit_transform(frame)
     pd.testing.assert_frame_equal(out, model.membership_frame())
+    assert list(out.columns) == ["cluster_0", "cluster_1"]
     assert_array_equal(
         od.factorize(frame, 2, loss="l1").H, od.factorize(frame.values, 2, loss="l1").H
     )

@@ -38,23 +38,11 @@ def test_the_estimator_finds_labels_and_number(loss):
 def test_options_that_sparse_memberships_exclude():
     for model, message in [
         (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but there are no random starts"),
-        (ODSymNMF(3, sparse_membership="thin"), "sparse_membership='thin' is not known"),
-        (ODSymNMF("auto", sparse_membership=True, restarts=2), "columns of sparse memberships"),
         (ODSymNMF(3, sparse_membership=True, n_init=2), "n_init=2, but there are no random starts"),
-        (ODSymNMF("auto", sparse_membership=True, loss="robust"), 'is for loss="l2" and loss="l1"'),
         (SymNMF("auto", init="ego"), "cannot fit the diagonal"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.fit(cliques())
-
-
-def test_a_checkpoint_resumes(tmp_path):
-    options = {"sparse_membership": True, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
-    first, again = (ODSymNMF("auto", **options).fit(cliques()) for _ in range(2))
-    assert (tmp_path / "c").exists()
-    assert np.array_equal(first.membership_.toarray(), again.membership_.toarray())
-    with pytest.raises(ValueError, match="the checkpoint of another fit: its loss was 'l2'"):
-        ODSymNMF("auto", loss="l1", **options).fit(cliques())
 
 
 @pytest.mark.parametrize("loss", ["l2", "l1"])

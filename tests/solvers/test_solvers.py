@@ -56,5 +56,3 @@ def test_exchanged_results_are_those_of_one_process(monkeypatch):
     assert sweep() == Rounds(alone)()
     np.testing.assert_array_equal(alone.H, shared.H)
     assert len(exchange.results) == 2 * 16
-
-
