@@ -381,10 +381,11 @@ def test_labels_do_not_depend_on_the_unit_of_similarities(kind, loss, diagonal):
     X = np.kron(np.eye(3), np.ones((8, 4))) * rng.random((24, 12)) + 0.1 * rng.random((24, 12))
     for init in INITS:
         options = {"loss": loss, "diagonal": diagonal, "init": init, "random_state": 0}
-        expected, *others = (
-            od.memberships.labels(quiet(as_input(kind, X * np.sqrt(unit)), 3, **options).H)
-            for unit in (1.0, 1e-14, 1e14)
-        )
+        fits = [
+            quiet(as_input(kind, X * np.sqrt(unit)), 3, upper=2 * np.sqrt(unit), **options)
+            for unit in (1.0, 1e-14, 1e14, 1e-58, 1e58)
+        ]
+        expected, *others = (od.memberships.labels(f.H) for f in fits)
         for labels in others:
             np.testing.assert_array_equal(labels, expected)
 

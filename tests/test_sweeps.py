@@ -207,14 +207,3 @@ def test_sums_over_h_are_those_of_h_after_sweeps(loss, diagonal, kind):
         recomputed = solver.state()
         for name in updated.keys() & {"D", "W", "Z"}:
             np.testing.assert_allclose(updated[name], recomputed[name], rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["l2", "l1"])
-@pytest.mark.parametrize("storage", ["H", "sparse H"])
-def test_sweeps_clear_single_entries_and_balance_pairs(loss, storage):
-    A = as_similarity(sparse.csr_array(symmetric(np.diag([1.0, 0.0, 4.0], k=1))))
-    H = np.array([[5.0, 0], [0, 0], [0, 8], [0, 0.5]])
-    solver = make(loss, A, H, np.inf, storage)
-    solver.sweep()
-    H = solver.H.csr().toarray() if storage == "sparse H" else solver.H
-    np.testing.assert_array_equal(H, [[0, 0], [0, 0], [0, 2], [0, 2]])
