@@ -149,6 +149,7 @@ OTHERS = [
     ({}, {"init": np.ones((60, 4))}, "its init was 'random', not 'given'"),
     ({"init": np.ones((60, 4))}, {"init": 2 * np.ones((60, 4))}, START),
     ({"sparse_membership": True, "init": SETS[:4]}, {"init": SETS[4:8]}, START),
+    ({"sparse_membership": False, "init": SETS[:4]}, {"init": SETS[4:8]}, START),
     (
         {"sparse_membership": True, "init": SETS[:4]},
         {"sparse_membership": False},

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from odsymnmf.datasets import (
-    _pairs_inside,
     adversarial,
     cliques,
     flip,
@@ -102,13 +101,6 @@ class TestPlantedPartition:
             expected = p_in * blocks + p_out * (1 - blocks)
             np.fill_diagonal(expected, 0)
             assert np.array_equal(planted_partition(sizes, p_in, p_out)[0].toarray(), expected)
-
-    @given(st.integers(1, 3 * 10**9), st.data())
-    def test_numbering_of_huge_groups_is_exact(self, i, data):
-        # Beyond 2^53 a double cannot hold the number of a pair.
-        for j in (0, data.draw(st.integers(0, i - 1)), i - 1):
-            pair = _pairs_inside(np.array([i * (i - 1) // 2 + j]), np.array([3 * 10**9 + 1]))
-            assert [int(x[0]) for x in pair] == [i, j]
 
     @pytest.mark.parametrize(("p_in", "p_out"), [(0.7, 0.2), (0.05, 0.95)])
     def test_every_graph_has_its_probability(self, p_in, p_out):

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from odsymnmf.kernels.compile import inline, prefetch
+from odsymnmf.kernels.compile import prefetch
 
 
 def python(code, cache):
@@ -36,28 +36,6 @@ print(kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0))
 """
     done = python(code, tmp_path / "file" / "below")
     assert (done.returncode, done.stdout) == (0, "1.0\n"), done.stderr
-
-
-def test_parts_are_inlined_in_each_other():
-    @inline
-    def inner(x, k):
-        total = 0.0
-        for l in range(k):
-            total += x[l] if l % 2 else -x[l]
-        return total
-
-    @inline
-    def outer(x):
-        return inner(x, 2) + inner(x, len(x))
-
-    @numba.njit
-    def caller(x):
-        total = 0.0
-        for k in range(3):
-            total += k * outer(x)
-        return total
-
-    assert caller(np.array([1.0, 4.0, 9.0, 16.0])) == 3.0 * (3.0 + 10.0)
 
 
 def test_prefetch_is_compiled_and_changes_nothing():

@@ -15,7 +15,6 @@ from odsymnmf.init.multilevel import (
     leiden,
     merge_pairs,
     move,
-    renumber,
 )
 from odsymnmf.kernels import local_moving
 from odsymnmf.memberships import refine_labels
@@ -175,25 +174,6 @@ def test_same_seed_same_labels():
     assert (first.labels != other.labels).any()
 
 
-@pytest.mark.parametrize("factor", [1e-14, 1e14])
-@pytest.mark.parametrize("kind", ["binary", "weighted"])
-def test_labels_do_not_depend_on_the_scale_of_the_similarities(factor, kind):
-    A, _ = planted_partition([100] * 30, degree_in=8, degree_out=6, random_state=0)
-    if kind == "weighted":
-        rows, columns = A.nonzero()
-        A.data = 1 + (rows * columns % 7) / 10
-    graph, other = Graph(A), Graph(factor * A)
-    found, scaled = graph.partition(30), other.partition(30)
-    np.testing.assert_array_equal(found.labels, scaled.labels)
-    np.testing.assert_array_equal(graph.refine(found).labels, other.refine(scaled).labels)
-
-
-def test_single_precision_gives_the_same_labels():
-    A, _ = planted_partition([100] * 30, degree_in=8, degree_out=6, random_state=0)
-    found, single = Graph(A).partition(30), Graph(A.astype(np.float32)).partition(30)
-    np.testing.assert_array_equal(found.labels, single.labels)
-
-
 @pytest.mark.parametrize("r", [2, 4, 8])
 def test_components_are_split_only_into_more_groups_than_components(r):
     parts = [
@@ -247,10 +227,6 @@ def test_thousands_of_groups():
     assert nmi(graph.refine(found).labels, truth) == 1
     fewer = graph.partition(4000).labels
     assert np.unique(fewer).tolist() == list(range(4000))
-
-
-def test_renumber():
-    assert renumber(np.array([7, 2, 7, 5])).tolist() == [2, 0, 2, 1]
 
 
 def test_stored_zeros_are_not_links():

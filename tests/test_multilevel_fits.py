@@ -37,9 +37,10 @@ def test_both_storages_give_the_same_fit(graph):
     assert normalized_mutual_info_score(dense_fit.labels_, truth) > 0.9
 
 
+@pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("storage", STORAGES)
-def test_labels_do_not_depend_on_scale_and_hardly_on_precision(graph, storage):
-    A, _ = graph
+def test_labels_do_not_depend_on_scale_and_hardly_on_precision(graph, storage, binary):
+    A = (graph[0] > 0).astype(float) if binary else graph[0]
     labels = multilevel(10, storage).fit(A).labels_
     for factor in (1e-14, 1e14):
         np.testing.assert_array_equal(multilevel(10, storage).fit(factor * A).labels_, labels)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from problems import (
     EACH_INPUT,
     EACH_LOSS,
@@ -17,7 +15,6 @@ from problems import (
 )
 from scipy import sparse
 
-import odsymnmf as od
 from benchmarks.against import pairwise
 from odsymnmf.similarity import as_similarity, gram
 from odsymnmf.solvers import rounds
@@ -142,29 +139,6 @@ def test_sweep_and_objective_match_brute_force(case):
 
 
 # --- properties on random problems -----------------------------------------------------------
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 10**6), st.sampled_from(["l2", "l1", "mixed"]))
-def test_unknown_pairs_repeat_as_weights(seed, loss):
-    """Weight 3 is three times the pair: f of a copy of A with three blocks, two unknown."""
-    rng = np.random.default_rng(seed)
-    n, r = int(rng.integers(2, 8)), int(rng.integers(1, 4))
-    A, H = symmetric(rng.random((n, n))), rng.random((n, r))
-    W = symmetric(rng.integers(0, 4, (n, n)).astype(float))
-    copies = np.full((3 * n, 3 * n), np.nan)
-    for i, j in np.argwhere(np.triu(W) > 0):
-        # Pair (i, j) occurs w_ij times, between copy 0 of i and copies 0, 1, 2 of j.
-        for copy in range(int(W[i, j])):
-            copies[i, j + copy * n] = copies[j + copy * n, i] = A[i, j]
-    repeated = np.tile(H, (3, 1))
-    for p in ("l1", "l2"):
-        expected = 2 * sum(
-            W[i, j] * abs(A[i, j] - H[i] @ H[j]) ** int(p[1])
-            for i, j in np.argwhere(np.triu(W) > 0)
-        )
-        assert od.objective(A, H, p, weights=W) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-        assert od.objective(copies, repeated, p) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["l2", "l1", "mixed", "robust"])

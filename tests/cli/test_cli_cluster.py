@@ -61,14 +61,6 @@ def test_run_json_tells_how_to_do_it_again(edges, tmp_path, r, options):
         assert "regularization" in html
 
 
-def test_same_seed_same_bytes(edges, tmp_path):
-    for name, seed in [("a", 3), ("b", 3), ("c", 4)]:
-        options = ["-r", 3, "--init", "random", "--max-iter", 3, "--random-state", seed]
-        assert run("cluster", edges, *options, "-o", tmp_path / name).exit_code == 0
-    a, b, c = ((tmp_path / name / "membership.csv").read_bytes() for name in "abc")
-    assert a == b != c
-
-
 @pytest.mark.parametrize("loss", losses.names())
 def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")

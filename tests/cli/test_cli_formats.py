@@ -2,12 +2,11 @@
 
 import html
 import json
-import os
 
 import networkx as nx
 import numpy as np
 import pytest
-from cli_problems import refused, rows, run
+from cli_problems import rows, run
 
 import odsymnmf as od
 from odsymnmf import io
@@ -78,17 +77,3 @@ def test_weights_of_pairs_are_those_of_the_library(edges, tmp_path):
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["input"]["weights"] == f"{path}, 3 pairs"
     assert "weights.csv, 3 pairs" in (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_bad_weights_are_refused(edges, tmp_path):
-    path = tmp_path / "weights.csv"
-    path.write_text("item 0,item 1,0\nitem 1,somebody,1\n")
-    for name, words in [
-        ("weights.csv", ["'somebody'", "no such item"]),
-        ("no.csv", ["no such file"]),
-    ]:
-        result = run(
-            "cluster", edges, "-r", 3, "--weights", tmp_path / name, "-o", tmp_path / "run"
-        )
-        refused(result, 1, name, *words)
-    assert sorted(os.listdir(tmp_path)) == ["graph.csv", "weights.csv"]

@@ -10,42 +10,35 @@ from odsymnmf import runs
 from odsymnmf.cli.texts import tfidf_of_model
 
 
-@pytest.fixture
-def graph(tmp_path):
-    edges = write_edges(tmp_path / "graph.csv")
-    assert run("cluster", edges, "-r", 3, "-o", tmp_path / "run", "-q").exit_code == 0
-    return tmp_path
-
-
-def test_new_items_of_a_graph_go_to_their_neighbors(graph):
+def test_new_items_of_a_graph_go_to_their_neighbors(finished, tmp_path):
     lines = ["source,target,weight", "new,item 9,1", "item 10,new,1", "other,item 17,1"]
-    (graph / "new.csv").write_text("\n".join(lines) + "\n")
-    result = run("predict", graph / "run", graph / "new.csv", "-o", graph / "out")
+    (tmp_path / "new.csv").write_text("\n".join(lines) + "\n")
+    result = run("predict", finished, tmp_path / "new.csv", "-o", tmp_path / "out")
     assert result.stdout.startswith("2 new items; wrote ")
-    of = {row[0]: row[1] for row in rows(graph / "run" / "labels.csv")}
-    header, *items = rows(graph / "out" / "labels.csv")
+    of = {row[0]: row[1] for row in rows(finished / "labels.csv")}
+    header, *items = rows(tmp_path / "out" / "labels.csv")
     assert header == ["name", "cluster", "strength"]
     assert {row[0]: row[1] for row in items} == {"new": of["item 9"], "other": of["item 17"]}
-    model = od.load(graph / "run" / "model.npz")
+    model = od.load(finished / "model.npz")
     S = np.zeros((1, 24))
     S[0, [model.item_names_.index(name) for name in ("item 9", "item 10")]] = 1
-    written = np.array(rows(graph / "out" / "membership.csv")[1][1:], dtype=float)
+    written = np.array(rows(tmp_path / "out" / "membership.csv")[1][1:], dtype=float)
     np.testing.assert_array_equal(written, model.predict_membership(S)[0])
 
 
-def test_a_table_of_similarities_is_aligned_by_name(graph):
+def test_a_table_of_similarities_is_aligned_by_name(finished, tmp_path):
     names = [f"item {i}" for i in range(24)]
     values = ["1" if i < 8 else "0" for i in range(24)]
     for step in (1, -1):
         lines = [["name", *names[::step]], ["x", *values[::step]]]
-        (graph / "new.csv").write_text("".join(",".join(line) + "\n" for line in lines))
-        options = ["--format", "table", "-o", graph / f"out{step}"]
-        result = run("predict", graph / "run", graph / "new.csv", *options)
+        (tmp_path / "new.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+        options = ["--format", "table", "-o", tmp_path / f"out{step}"]
+        result = run("predict", finished, tmp_path / "new.csv", *options)
         assert result.exit_code == 0, result.output
-    one, other = (rows(graph / f"out{step}" / "membership.csv") for step in (1, -1))
+    one, other = (rows(tmp_path / f"out{step}" / "membership.csv") for step in (1, -1))
     assert one == other
-    of = {row[0]: row[1] for row in rows(graph / "run" / "labels.csv")}
-    assert rows(graph / "out1" / "labels.csv")[1][1] == of["item 1"]
+    of = {row[0]: row[1] for row in rows(finished / "labels.csv")}
+    assert rows(tmp_path / "out1" / "labels.csv")[1][1] == of["item 1"]
 
 
 def test_features_of_new_items(tmp_path):
@@ -110,19 +103,20 @@ def test_a_file_of_texts_is_read_as_that_of_the_run(ending, header, options, tmp
     assert result.stdout.startswith("1 new item; wrote ")
 
 
-def test_bad_predictions_are_one_line(graph):
-    (graph / "same.csv").write_text("item 1,item 2,1\n")
-    (graph / "far.csv").write_text("x,y,1\n")
-    (graph / "odd.csv").write_text("name,item 0,item z\nx,1,1\n")
-    home, out = graph / "run", graph / "out"
+def test_bad_predictions_are_one_line(finished, tmp_path):
+    (tmp_path / "same.csv").write_text("item 1,item 2,1\n")
+    (tmp_path / "far.csv").write_text("x,y,1\n")
+    (tmp_path / "odd.csv").write_text("name,item 0,item z\nx,1,1\n")
+    home, out = finished, tmp_path / "out"
     for name in ("same.csv", "far.csv"):
-        refused(run("predict", home, graph / name, "-o", out), 1, "no item that is new is linked")
-    odd = run("predict", home, graph / "odd.csv", "--format", "table", "-o", out)
+        result = run("predict", home, tmp_path / name, "-o", out)
+        refused(result, 1, "no item that is new is linked")
+    odd = run("predict", home, tmp_path / "odd.csv", "--format", "table", "-o", out)
     refused(odd, 1, "'item 1' is missing")
-    refused(run("predict", graph, graph / "far.csv", "-o", out), 1, "no such file")
-    refused(run("predict", home, graph / "far.csv", "-o", home), 1, "choose another")
+    refused(run("predict", tmp_path, tmp_path / "far.csv", "-o", out), 1, "no such file")
+    refused(run("predict", home, tmp_path / "far.csv", "-o", home), 1, "choose another")
     (home / "model.npz").write_bytes(b"\x80\x04cos\nsystem\n")
-    refused(run("predict", home, graph / "far.csv", "-o", out), 1, "not written by odsymnmf")
+    refused(run("predict", home, tmp_path / "far.csv", "-o", out), 1, "not written by odsymnmf")
     assert not out.exists()
 
 

@@ -117,6 +117,9 @@ def test_labels_sets_and_arrays_are_starts(sparse_membership):
         (group[:-1], r"one whole number per item \(96 in all\)"),
         (group / 2, "one whole number per item"),
         (np.arange(96) % 9, "init has 9 sets, but r=8"),
+        ([{0.5, 1}, {2}], "set 0 must hold whole numbers, not float64"),
+        (-np.ones((96, 8)), r"\[0, 0\] is -1"),
+        (np.full((96, 8), np.nan), r"\[0, 0\] is nan"),
         (np.ones((96, 7)), r"init has shape \(96, 7\)"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -233,20 +236,6 @@ def test_scaling_a_by_a_power_of_four_scales_h_exactly():
     A = cliques()
     small, large = (od.factorize(A * 2.0**e, "auto") for e in (0, 190))
     np.testing.assert_array_equal(large.H.toarray(), small.H.toarray() * 2.0**95)
-
-
-def test_sets_are_starts_of_full_memberships_with_checkpoint_and_any_scale(tmp_path):
-    A, sets = cliques(), [set(range(6 * l, 6 * l + 6)) for l in range(4)]
-    options = {"init": sets, "sparse_membership": False}
-    plain = od.factorize(A, 4, **options)
-    path = tmp_path / "c"
-    for _ in range(2):  # the second time, the file is read
-        kept = od.factorize(A, 4, checkpoint=path, **options)
-        assert np.array_equal(kept.H, plain.H)
-    with pytest.raises(ValueError, match="other"):
-        od.factorize(A, 4, checkpoint=path, init=[*sets[:3]], sparse_membership=False)
-    large = od.factorize(A * 2.0**180, 4, **options)
-    assert np.array_equal(large.H, plain.H * 2.0**90)
 
 
 def test_same_seed_same_bits_and_too_few_sweeps_warn():

@@ -1,14 +1,13 @@
 """Starts for many clusters, mergers, the way from a graph to sets, and the log of memberships."""
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 from odsymnmf import factorize
 from odsymnmf.init import ego
-from odsymnmf.init.arrays import as_sets, sets_from_labels
+from odsymnmf.init.arrays import sets_from_labels
 from odsymnmf.init.merging import merge_sets
-from odsymnmf.solvers.sparse_h import SparseH, column_sets, links
+from odsymnmf.solvers.sparse_h import column_sets, links
 
 
 def groups(count=12, size=15, inside=0.7, outside=0.01, seed=0):
@@ -94,43 +93,3 @@ def test_memberships_of_sets_have_the_root_of_the_density():
     for c, s in enumerate(sets):
         density = dense[np.ix_(s, s)].sum() / (len(s) * (len(s) - 1))
         np.testing.assert_allclose(H.toarray()[s, c], np.sqrt(density))
-
-
-def test_bad_sets_and_labels_are_named():
-    with pytest.raises(ValueError, match=r"set 1 holds item 180, but items go from 0 to 179"):
-        as_sets([[0, 1], [5, 180]], 180, None)
-    with pytest.raises(ValueError, match="set 0 must hold whole numbers, not float64"):
-        as_sets([{0.5, 1}], 180, None)
-    with pytest.raises(ValueError, match="one whole number per item"):
-        sets_from_labels([0.5, 1.0])
-    with pytest.raises(ValueError, match=r"H\[1, 0\] is -1"):
-        SparseH([[1.0, 0.0], [-1.0, 0.0]])
-    with pytest.raises(ValueError, match=r"H\[0, 1\] is nan"):
-        SparseH([[1.0, np.nan]])
-
-
-def test_the_order_by_the_strongest_cluster_and_back():
-    A, labels = groups()
-    stored = links(A)
-    H = ego.memberships_of(stored, sets_from_labels(labels))
-    order = ego.order_by_strongest(H)
-    assert (np.diff(labels[order]) >= 0).all()
-    moved = ego.reordered(stored, order)
-    B = sparse.csr_array((moved.data, moved.indices, moved.indptr), shape=A.shape)
-    assert np.array_equal(B.toarray(), A.toarray()[np.ix_(order, order)])
-    empty = sparse.csr_array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
-    assert ego.order_by_strongest(empty).tolist() == [2, 1, 0]
-
-
-def test_columns_are_cleaned_and_dropped():
-    H = np.zeros((6, 6))
-    H[:, 0] = 1.0
-    H[:5, 1] = 0.9
-    H[2, 2] = 5.0
-    H[[0, 3], 3] = 4.0, 9.0
-    H[3:, 5] = 1.0
-    M = SparseH(H)
-    assert M.clean_columns() == 1
-    assert M.csr().toarray()[[0, 3], 3].tolist() == [6.0, 6.0]
-    M.drop_empty()
-    assert np.array_equal(M.csr().toarray()[:, [0, 1, 3]], H[:, [0, 1, 5]])
