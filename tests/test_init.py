@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from problems import (
     EACH_FORM,
-    INITS,
     INPUTS,
     as_input,
     assert_close,
@@ -115,13 +114,3 @@ def test_deterministic_initializations_draw_no_random_numbers(init):
     state = np.random.RandomState(0)
     quiet(symmetric(np.ones((9, 9))), 3, init=init, random_state=state, max_iter=2)
     assert state.randint(2**31) == np.random.RandomState(0).randint(2**31)
-
-
-@pytest.mark.parametrize("init", INITS)
-@pytest.mark.parametrize("loss", ["l2", "l1"])
-def test_factor_of_a_scales_h_by_its_root(loss, init):
-    rng = np.random.default_rng(4)
-    A = symmetric(rng.random((30, 30)) * (rng.random((30, 30)) < 0.6))
-    options = {"loss": loss, "init": init, "random_state": 0, "max_iter": 5}
-    H = quiet(A, 3, **options).H
-    np.testing.assert_allclose(quiet(1.7 * A, 3, **options).H, np.sqrt(1.7) * H, atol=1e-8)

@@ -11,30 +11,23 @@ import pytest
 from odsymnmf.kernels.compile import prefetch
 
 
-def python(code, cache):
-    """Run a script whose only Numba cache is the given directory."""
-    environment = {
-        **os.environ,
-        "NUMBA_CACHE_DIR": str(cache),
-        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
-    }
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
 @pytest.mark.skipif(
     not hasattr(numba.config, "CACHE_LOCATOR_CLASSES"),
     reason="this version of Numba always writes next to the kernels",
 )
 def test_kernels_compile_without_a_writable_cache(tmp_path):
     (tmp_path / "file").write_text("")
+    cache = {
+        "NUMBA_CACHE_DIR": str(tmp_path / "file" / "below"),
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+    }
     code = """
 import numpy as np
 from odsymnmf import kernels
 print(kernels.weighted_median.select(np.arange(3.0), np.ones(3), 3, 2.0))
 """
-    done = python(code, tmp_path / "file" / "below")
+    command, env = [sys.executable, "-c", code], {**os.environ, **cache}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "1.0\n"), done.stderr
 
 
