@@ -306,15 +306,18 @@ def test_clean_columns(dtype):
 @pytest.mark.parametrize("loss", ["l2", "l1"])
 @pytest.mark.parametrize("storage", ["dense A", "sparse A", "sparse H"])
 def test_fits_clear_single_entries_and_balance_pairs(storage, loss):
-    A = symmetric(np.diag([1.0, 0.0, 4.0], k=1))
-    A = A if storage == "dense A" else sparse.csr_array(A)
+    form = np.asarray if storage == "dense A" else sparse.csr_array
+    A = form(symmetric(np.diag([1.0, 0.0, 4.0], k=1)))
     H = np.array([[5.0, 0], [0, 0], [0, 8], [0, 0.5]])
     before = od.objective(A, H, loss)
-    options = {"sparse_membership": storage == "sparse H", "restarts": 0}
-    f = quiet(A, 2, loss=loss, init=H, max_iter=1, **options)
+    options = {"loss": loss, "sparse_membership": storage == "sparse H", "restarts": 0}
+    f = quiet(A, 2, init=H, max_iter=1, **options)
     H = f.H.toarray() if storage == "sparse H" else f.H
     np.testing.assert_array_equal(H, [[0, 0], [0, 0], [0, 2], [0, 2]])
     assert f.objective == before == 2.0
+    # The sweep leaves the first entry of the column alone: the others become zero after it.
+    A = form([[0.0, 1, 0, 0], [1, 0, 0, -9], [0, 0, 0, 0], [0, -9, 0, 0]])
+    assert quiet(A, 1, init=np.array([[1.0], [2], [0], [1]]), max_iter=1, **options).H.sum() == 0
 
 
 def test_symnmf_keeps_single_entries_for_the_diagonal():
