@@ -18,15 +18,15 @@ from odsymnmf.fit import InterruptedWarning
 @pytest.mark.parametrize("make", [int, np.random.RandomState, np.random.default_rng])
 def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A, make):
     def fitted(**options):
-        return ODSymNMF(3, loss="l1", init="random", random_state=make(1), **options).fit(A)
+        # Few sweeps: the starts end at different memberships.
+        return ODSymNMF(3, init="random", tol=1, random_state=make(1), **options).fit(A)
 
     alone = fitted(n_init=6, n_jobs=1)
     for n_jobs in (2, 4, 13, -1):
         model = fitted(n_init=6, n_jobs=n_jobs)
         assert_array_equal(model.membership_, alone.membership_)
         assert_array_equal(model.history_, alone.history_)
-    if make is int:  # the first start is not the best
-        assert alone.objective_ < fitted().objective_
+    assert alone.objective_ < fitted().objective_
 
 
 def test_the_first_start_is_init_and_the_others_are_random(A):
