@@ -19,7 +19,7 @@ from odsymnmf.solvers.objective import (
     Scales,
     clean_columns,
     column_gain,
-    objective,
+    error,
 )
 from odsymnmf.solvers.rounds import (
     PairCorrection,
@@ -128,6 +128,8 @@ class PairwiseLoss:
     refresh_every: ClassVar[int]
     # Whether the violation is compared with that of the first sweep.
     relative_tol: ClassVar[bool]
+    # The violation of a sweep, given those of its parts.
+    combine_violations: ClassVar[Any] = max
     # Whether "auto" means normalized similarities, a bound on H and the spectral initialization.
     auto_normalize: ClassVar[bool] = False
     # Whether a solver for sparse H exists.
@@ -161,7 +163,11 @@ class PairwiseLoss:
 
     def objective(self, H: Array | None = None) -> float:
         """Return f(H), by default of the current memberships."""
-        return objective(self.A, self._H if H is None else H, self.scales)
+        H, value = self._H if H is None else H, 0.0
+        for power, scale in enumerate(self.scales, start=1):
+            if scale > 0:
+                value += scale * error(self.A, H, power)
+        return value
 
     def objective_at_zero(self) -> float:
         """Return f(0)."""
@@ -240,10 +246,6 @@ class PairwiseLoss:
         top = float(rows.max(initial=0.0))
         relative = violation / top if top > 0 else float(violation > 0)
         return SweepResult(decrease, relative, decrease)
-
-    def combine_violations(self, violations: list[float]) -> float:
-        """Return the violation of a sweep, given those of its parts."""
-        return max(violations)
 
     def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
         """Set rows of H to their optimum in turn, or solve them against H as it is, into ``new``.

@@ -48,6 +48,7 @@ class L2(PairwiseLoss):
     auto_normalize = supports_sparse_h = True
     explained_name = "squared similarities"
     scales, l1_ratio = Scales(0.0, 1.0), 0.0
+    combine_violations = sum
 
     def refresh(self) -> None:
         """Recompute D = H^T H and the products with A."""
@@ -82,10 +83,6 @@ class L2(PairwiseLoss):
         rounding = 16.0 * float(np.finfo(rows.dtype).eps * total)
         decrease = self.total(decreases)
         return SweepResult(decrease, 0.0 if violation <= rounding else violation, decrease)
-
-    def combine_violations(self, violations: list[float]) -> float:
-        """Return the sum."""
-        return float(sum(violations))
 
     @cached_property
     def tiles(self) -> list[slice]:

@@ -30,15 +30,6 @@ class ColumnGain(NamedTuple):
     size: float
 
 
-def objective(A: Similarity, H: Array, scales: Scales) -> float:
-    """Return l1 f_1(H) + l2 f_2(H) for a dense H."""
-    value = 0.0
-    for power, scale in enumerate(scales, start=1):
-        if scale > 0:
-            value += scale * error(A, H, power)
-    return value
-
-
 def error(A: Similarity, H: Array, power: int) -> float:
     """Return f_p(H)."""
     w0, value = A.weights.default, 0.0
@@ -114,8 +105,9 @@ def clean_columns(H: Array) -> None:
     as (sqrt(s t), sqrt(s t)) does. Without this, both can grow without bound.
     """
     # By products with BLAS. Counts above 2^24 are inexact, which does not matter.
-    pieces = ((H[b] > 0).astype(np.float32) for b in blocks(len(H), 2**12))
-    counts = np.asarray(sum(np.ones(len(piece), np.float32) @ piece for piece in pieces))
+    counts = np.zeros(H.shape[1], dtype=np.float32)
+    for b in blocks(len(H), 2**12):
+        counts += np.ones(b.stop - b.start, dtype=np.float32) @ (H[b] > 0).astype(np.float32)
     H[:, counts == 1] = 0
     for l in np.flatnonzero(counts == 2):
         i, j = np.flatnonzero(H[:, l])

@@ -144,6 +144,7 @@ class Run:
         self.loss_terms: dict[str, float] | None = None
         self._stopped = False
         self._violation = 1.0
+        self._zero_objective = float(solver.objective_at_zero()) if min_gain > 0 else np.inf
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return plain values and arrays from which a run can resume after this step."""
@@ -164,13 +165,20 @@ class Run:
             header, arrays = checkpoint.saved
             self.state = State(**header["state"], retry_below=arrays["retry_below"])
             self.solver.load(without_prefix("sums", arrays))
+        state = self.state
         try:
-            is_unfinished = True
-            while is_unfinished:
+            while not self._stopped:
                 if checkpoint:
                     checkpoint.save(self)
-                is_unfinished = not self._stopped and self._step()
-            if self.state.converged:
+                if state.queue is not None:
+                    self._try_column()
+                elif state.n_iter < self.max_iter and not (state.converged or state.stalled):
+                    self._sweep()
+                elif state.round < self.restarts and self.solver.A.max_value > 0:
+                    self._begin_round()
+                else:
+                    break
+            if state.converged:
                 self.status = "converged"
             elif self._stopped:
                 self.status = "stopped"
@@ -183,17 +191,14 @@ class Run:
         return self.H
 
     def _finish(self) -> None:
+        """Compute f(H), the history that ends with it, and the terms of the loss."""
         if self.state.n_iter > 0:
             self.solver.clean_columns(self.H)
-        self.set_result(self.H)
-
-    def set_result(self, H: Any) -> None:
-        """Set H as the result; compute f(H), the history and the terms of the loss."""
-        self.H, self.end = H, self.solver.objective(H)
+        self.end = self.solver.objective(self.H)
         # Decreases are added from the end, so that nothing cancels.
         decreases = np.append(0.0, self.state.decreases[::-1])
-        self.history = self.end + self.solver.penalty(H) + np.cumsum(decreases)[::-1]
-        self.loss_terms = self.solver.loss_terms(H)
+        self.history = self.end + self.solver.penalty(self.H) + np.cumsum(decreases)[::-1]
+        self.loss_terms = self.solver.loss_terms(self.H)
 
     @property
     def objective(self) -> float:
@@ -201,19 +206,6 @@ class Run:
         if self.state.objective is None:
             self.state.objective = self.solver.objective(self.H)
         return self.state.objective
-
-    def _step(self) -> bool:
-        """Make one sweep or try one column; return False if the run has ended."""
-        state = self.state
-        if state.queue is not None:
-            self._try_column()
-        elif state.n_iter < self.max_iter and not (state.converged or state.stalled):
-            self._sweep()
-        elif state.round < self.restarts and self.solver.A.max_value > 0:
-            self._begin_round()
-        else:
-            return False
-        return True
 
     def _sweep(self) -> None:
         state = self.state
@@ -226,23 +218,21 @@ class Run:
             self.H[:] = self.solver.H
         else:
             self.H = self.solver.H.copy()
-        self._record(result.decrease, result.loss_decrease)
+        state.decreases.append(result.decrease)
+        if state.objective is not None:
+            state.objective = max(0.0, state.objective - result.loss_decrease)
         violation = result.violation
         if self.solver.relative_tol:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
         if self.min_gain > 0:
-            gain = self.min_gain * (self._objective_at_zero - self.objective)
+            gain = self.min_gain * (self._zero_objective - self.objective)
             state.converged = state.converged or result.decrease <= gain
         self._violation = float(violation)
         self._report()
         if state.round < self.restarts:
             state.stalled = result.decrease <= STALL * self.objective
-
-    @cached_property
-    def _objective_at_zero(self) -> float:
-        return float(self.solver.objective_at_zero())
 
     def _begin_round(self) -> None:
         """Queue the columns for a round of restarts."""
@@ -272,7 +262,8 @@ class Run:
             state.work_done += attempt.work
             if attempt.decrease > 0:
                 self.H[attempt.items] = self.solver.H[attempt.items]
-                self._record(attempt.decrease, attempt.decrease)
+                state.decreases.append(attempt.decrease)
+                state.objective = max(0.0, self.objective - attempt.decrease)
                 state.restarts.append(len(state.decreases))
                 state.converged = False
                 state.retry_below[j] = np.inf
@@ -289,11 +280,6 @@ class Run:
     def _degrees(self) -> Array:
         degrees: Array = self.solver.A.degrees()
         return degrees
-
-    def _record(self, decrease: float, loss_decrease: float) -> None:
-        self.state.decreases.append(decrease)
-        if self.state.objective is not None:
-            self.state.objective = max(0.0, self.state.objective - loss_decrease)
 
     def in_given_order(self, H: Any) -> Any:
         """Return a sparse H as a CSR array whose rows are in the order of the items."""

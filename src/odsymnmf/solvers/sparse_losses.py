@@ -69,6 +69,8 @@ class SparseLoss:
 
     name: ClassVar[str]
     relative_tol: ClassVar[bool]
+    # The violation of a sweep, given those of its parts.
+    combine_violations: ClassVar[Any] = max
     # Whether the largest similarity bounds H where the user gives no bound.
     bounded: ClassVar[bool]
     degree: ClassVar[int]
@@ -166,10 +168,6 @@ class SparseLoss:
 
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Return the result of a sweep."""
-        raise NotImplementedError
-
-    def combine_violations(self, violations: list[float]) -> float:
-        """Return the violation of a sweep, given those of its parts."""
         raise NotImplementedError
 
     def _solve(
@@ -294,6 +292,7 @@ class SparseL2(SparseLoss):
 
     name = "l2"
     relative_tol, bounded, degree = True, True, 2
+    combine_violations = sum
     scales = Scales(0.0, 1.0)
 
     def __init__(
@@ -350,10 +349,6 @@ class SparseL2(SparseLoss):
         rounding = 16.0 * float(np.finfo(self.H.dtype).eps * total)
         loss_decrease, decrease = decreases.tolist()
         return SweepResult(decrease, violation if violation > rounding else 0.0, loss_decrease)
-
-    def combine_violations(self, violations: list[float]) -> float:
-        """Return the sum."""
-        return float(sum(violations))
 
     def begin_new_items(self, m: int) -> None:
         """Compute the sums over H for m new items, and their penalties."""
@@ -461,10 +456,6 @@ class SparseL1(SparseLoss):
         top = float(rows.value[: rows.top[0]].max(initial=0.0))
         decrease = float(decreases[0])
         return SweepResult(decrease, violation / top if top > 0 else violation, decrease)
-
-    def combine_violations(self, violations: list[float]) -> float:
-        """Return the largest."""
-        return max(violations)
 
     def begin_new_items(self, m: int) -> None:
         """Compute the sums over H for new items."""
