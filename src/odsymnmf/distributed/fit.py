@@ -173,7 +173,7 @@ class RemoteSimilarity:
         return np.concatenate(self.group.repeat(task))
 
     def _unknown(self, H: Array, column: int) -> float:
-        """Return one of the `listed_sums` over the unknown pairs, which the workers list."""
+        """Return one of the `exception_sums` over the unknown pairs, which the workers list."""
         if not self.n_unknown:
             return 0.0
         return float(np.sum(self._of_items(H, Similarity.exception_sums)[:, column]))

@@ -206,16 +206,22 @@ class Similarity(ABC):
         return pair_products(H) + float(np.sum(sums[:, 0] - sums[:, 2]))
 
     def stored_sums(self, items: Array, H: Array) -> Array:
-        """Return the `listed_sums` over the stored pairs of the items."""
-        pieces = self.row_blocks(items)
-        return np.vstack([np.empty((0, 4)), *(listed_sums(b, rows, None, H) for b, rows in pieces)])
+        """Return for each item the sums of |A - p|, (A - p)^2, p and p^2 over its stored pairs."""
+        from odsymnmf.kernels.objective import pair_sums
+
+        sums = np.empty((len(items), 4))
+        for b in self.item_blocks(len(items)):
+            pair_sums(items[b], self.rows(items[b]), None, H, sums[b])
+        return sums
 
     def exception_sums(self, items: Array, H: Array) -> Array:
-        """Return the `listed_sums` over the exceptions of the items, times v_ij."""
+        """Return the same sums over the exceptions of the items, times v_ij."""
+        from odsymnmf.kernels.objective import pair_sums
         from odsymnmf.kernels.rows import CsrRows
 
-        E = self.weights.exceptions
-        return listed_sums(items, CsrRows(items, E.indptr, E.indices, E.a), E.v, H)
+        E, sums = self.weights.exceptions, np.empty((len(items), 4))
+        pair_sums(items, CsrRows(items, E.indptr, E.indices, E.a), E.v, H, sums)
+        return sums
 
     def pairwise_errors(self, items: Array, H: Array) -> Array:
         """Return sum_{j != i} (A_ij - p_ij)^2 of each item, pair by pair."""
@@ -301,15 +307,6 @@ def pair_products(H: Array) -> float:
         total += float(H[b.start] @ passed) + float(np.einsum("ij,ij->", H[b][1:], before[:-1]))
         passed = before[-1]
     return 2.0 * total
-
-
-def listed_sums(items: Array, rows: Any, v: Array | None, H: Array) -> Array:
-    """Return for each item the sums of v |A - p|, v (A - p)^2, v p and v p^2 over listed pairs."""
-    from odsymnmf.kernels.objective import pair_sums
-
-    sums = np.empty((len(items), 4))
-    pair_sums(items, rows, v, H, sums)
-    return sums
 
 
 def pair_squares(X: Array) -> float:

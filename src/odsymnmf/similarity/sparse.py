@@ -12,7 +12,6 @@ from odsymnmf.similarity.base import (
     indicator,
     pair_squares,
     row_squares,
-    scale_rows,
 )
 from odsymnmf.similarity.products import CsrProducts
 from odsymnmf.similarity.weights import (
@@ -21,6 +20,7 @@ from odsymnmf.similarity.weights import (
     entry_rows,
     keep_entries,
     lookup_csr,
+    with_data,
 )
 from odsymnmf.utils import Array
 
@@ -32,14 +32,8 @@ class Sparse(Similarity):
         self.A, self.diagonal, self.weights = A, diagonal, weights
         self.n, self.dtype, self.stored = int(A.shape[0]), A.dtype, A
         self.row_entries = int(A.nnz // self.n)
-
-    @cached_property
-    def max_value(self) -> float:
-        return float(self.A.data.max(initial=0.0))
-
-    @cached_property
-    def max_abs(self) -> float:
-        return max(self.max_value, -float(self.A.data.min(initial=0.0)))
+        self.max_value = float(A.data.max(initial=0.0))
+        self.max_abs = max(self.max_value, -float(A.data.min(initial=0.0)))
 
     @cached_property
     def sum_of_squares(self) -> float:
@@ -76,9 +70,8 @@ class Sparse(Similarity):
 
     def scale(self, s: Array) -> "Sparse":
         s = s.astype(self.dtype)
-        rows = scale_rows(self.A, s)
-        rows.data *= s[rows.indices]
-        return Sparse(rows, self.diagonal * s**2, self.weights.scale(s))
+        A = with_data(self.A, self.A.data * s[entry_rows(self.A)] * s[self.A.indices])
+        return Sparse(A, self.diagonal * s**2, self.weights.scale(s))
 
     def subset(self, items: Array) -> "Sparse":
         A = sparse.csr_array(self.A[items][:, items])

@@ -1,5 +1,6 @@
 """Validation of similarities, and wrapping without a copy where none is needed."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from odsymnmf.similarity.dense import Dense
 from odsymnmf.similarity.sparse import Sparse
 from odsymnmf.similarity.weights import (
     check_weights,
-    check_zero_weight,
     combine_layers,
     entry_rows,
     keep_entries,
@@ -51,7 +51,9 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
     >>> A.weights.excess.nnz
     2
     """
-    default = check_zero_weight(zero_weight)
+    if not isinstance(zero_weight, Real) or not 0 <= float(zero_weight) < np.inf:
+        raise ValueError(f"zero_weight must be a number >= 0; got {zero_weight!r}.")
+    default = float(zero_weight)
     is_new, unknown = not isinstance(A, Similarity), None
     if not is_new:
         S, weights = A, weights_for(weights, None)
@@ -68,9 +70,8 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
         if shape[0] == 0:
             raise ValueError("A is empty (0 x 0); there is nothing to factorize.")
         S, unknown = _wrap(A)
-    W = check_weights(weights, S.n)
-    layers = [] if W is None else [W]
-    if not is_new and (W is not None or default != 1.0):
+    layers = [] if weights is None else [check_weights(weights, S.n)]
+    if not is_new and (layers or default != 1.0):
         layers.insert(0, S.weights.listed())
     if default != 1.0:
         if S.stored is None:
@@ -238,7 +239,7 @@ def _canonical_csr(X: Any, name: str) -> Any:
         X = X.copy()
         X.sum_duplicates()
     index = np.int32 if max(X.nnz, *X.shape) < 2**31 else np.int64
-    indices, indptr = (array.astype(index, copy=False) for array in (X.indices, X.indptr))
+    indices, indptr = X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
     return sparse.csr_array((as_floats(X.data, name), indices, indptr), shape=X.shape)
 
 

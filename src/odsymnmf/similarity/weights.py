@@ -7,7 +7,6 @@ the stored ones are exceptions.
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ class PairWeights:
         indptr, indices = v.indptr.astype(dtype, copy=False), v.indices.astype(dtype, copy=False)
         return Exceptions(indptr, indices, v.data, np.asarray(self.values, dtype=np.float64))
 
-    @property
+    @cached_property
     def uniform(self) -> float:
         """w0 if all pairs have this weight, which callers of kernels apply; else 1."""
         return self.default if self.excess is None else 1.0
@@ -107,9 +106,7 @@ EQUAL = PairWeights()
 
 
 def check_weights(weights: Any, n: int) -> Any:
-    """Return the weights of pairs as CSR of sorted indices without the diagonal, or None."""
-    if weights is None:
-        return None
+    """Return the weights of pairs as CSR of sorted indices without the diagonal."""
     if np.shape(weights) != (n, n):
         raise ValueError(
             f"weights has shape {np.shape(weights)}; it must be (n, n) = ({n}, {n}), like A."
@@ -153,13 +150,6 @@ def largest_difference(A: Any, B: Any) -> tuple[float, int, int]:
         difference = np.abs(A - B)
     i, j = divmod(int(np.argmax(difference)), difference.shape[1])
     return float(difference[i, j]), i, j
-
-
-def check_zero_weight(zero_weight: Any) -> float:
-    """Return zero_weight as a float."""
-    if not isinstance(zero_weight, Real) or not 0 <= float(zero_weight) < np.inf:
-        raise ValueError(f"zero_weight must be a number >= 0; got {zero_weight!r}.")
-    return float(zero_weight)
 
 
 def entry_rows(A: Any) -> Array:
