@@ -115,13 +115,7 @@ class NearestNeighborGraph(Precomputed):
         return self.neighbors.kneighbors_graph(X)
 
 
-# Name -> the affinity with the options of an estimator.
-AFFINITIES: dict[str, Callable[[Any], Precomputed]] = {
-    "precomputed": lambda options: Precomputed(),
-    "cosine": lambda options: Cosine(),
-    "rbf": lambda options: Kernel(partial(rbf_kernel, gamma=options.gamma)),
-    "nearest_neighbors": lambda options: NearestNeighborGraph(options.n_neighbors, options.n_jobs),
-}
+AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
 
 
 def make_affinity(options: Any) -> Precomputed:
@@ -129,7 +123,13 @@ def make_affinity(options: Any) -> Precomputed:
     affinity = options.affinity
     if callable(affinity):
         return Kernel(affinity)
-    if affinity not in AFFINITIES:
-        known = ", ".join(repr(name) for name in AFFINITIES)
-        raise ValueError(f"affinity={affinity!r} is not known; use {known} or a callable.")
-    return AFFINITIES[affinity](options)
+    if affinity == "precomputed":
+        return Precomputed()
+    if affinity == "cosine":
+        return Cosine()
+    if affinity == "rbf":
+        return Kernel(partial(rbf_kernel, gamma=options.gamma))
+    if affinity == "nearest_neighbors":
+        return NearestNeighborGraph(options.n_neighbors, options.n_jobs)
+    known = ", ".join(repr(name) for name in AFFINITIES)
+    raise ValueError(f"affinity={affinity!r} is not known; use {known} or a callable.")

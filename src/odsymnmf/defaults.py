@@ -17,7 +17,6 @@ from odsymnmf.init.arrays import as_sets
 from odsymnmf.similarity import Dense, Similarity, Sparse
 from odsymnmf.similarity.base import SimilaritySummary, inverse_sqrt
 from odsymnmf.solvers.losses import loss_class, names
-from odsymnmf.solvers.objective import Scales
 from odsymnmf.utils import Array, available_memory
 
 if TYPE_CHECKING:
@@ -127,7 +126,11 @@ def decide(
     if normalize == "auto":
         normalize = "degree" if scaled else None
     if isinstance(upper, str):
-        upper = usual_upper(A.n, r) if scaled and normalize and r else None
+        upper = None
+        if scaled and normalize and r:
+            size = A.n / r
+            smallest = max(min(MIN_GROUP_SIZE, size), size / MEAN_PER_MIN_SIZE)
+            upper = float(1 / np.sqrt(smallest))
     if auto and not multilevel:
         init = "spectral" if loss.auto_normalize and (normalize or A.n > MAX_GREEDY) else "greedy"
         init = "ego" if is_sparse else init
@@ -144,12 +147,6 @@ def kind_of(A: Similarity, summary: SimilaritySummary) -> Kind:
     if A.n_features is not None:
         return "documents"
     return "graph" if summary.density <= MAX_GRAPH_DENSITY else "kernel"
-
-
-def usual_upper(n: int, r: int) -> float:
-    """Return the default bound on memberships in normalized similarities."""
-    size = n / r
-    return float(1 / np.sqrt(max(min(MIN_GROUP_SIZE, size), size / MEAN_PER_MIN_SIZE)))
 
 
 @dataclass(frozen=True)
@@ -188,37 +185,32 @@ def normalization(
     return Normalization(inverse_sqrt(d + added), added, absolute=True)
 
 
-def reasons_unassigned(summary: SimilaritySummary, labels: Array) -> dict[str, str]:
-    """Return the reasons why items have no cluster, under "unassigned"; empty if all have one."""
-    unassigned = labels < 0
-    if not unassigned.any():
-        return {}
-    alone = int((summary.degrees[unassigned] == 0).sum())
-    unexplained = int(unassigned.sum()) - alone
-    reasons = [
-        f"{alone} similar to no other item" if alone else "",
-        f"{unexplained} whose similarities no cluster explains" if unexplained else "",
-    ]
-    return {"unassigned": ", ".join(filter(None, reasons))}
-
-
-def hint(
-    A: Similarity, summary: SimilaritySummary, scales: Scales, labels: Array
+def remarks(
+    A: Similarity, summary: SimilaritySummary, labels: Array, *, may_suit_l1: bool
 ) -> dict[str, str]:
-    """Return the hint to use l1 if A is binary and clusters are nearly complete, or nothing."""
-    if scales.l1 > 0 or not summary.is_binary or summary.density == 1.0:
-        return {}
-    links, labels = A.to_csr(), labels.astype(np.int32)
-    own = np.repeat(labels, np.diff(links.indptr))
-    linked = float(np.count_nonzero((own >= 0) & (own == labels[links.indices])))
-    sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
-    pairs = float(np.sum(sizes * (sizes - 1)))
-    if pairs == 0 or linked / pairs < NEARLY_COMPLETE:
-        return {}
-    return {
-        "hint": f"similarities are 0 or one value, and {100 * linked / pairs:.0f} % of the pairs "
-        'inside clusters have it: loss="l1" suits such groups'
-    }
+    """Return why items have no cluster, under "unassigned"; a hint to use l1, under "hint".
+
+    l1 suits a binary A whose clusters are nearly complete.
+    """
+    found, n_unassigned = {}, int(np.count_nonzero(labels < 0))
+    if may_suit_l1 and summary.is_binary and summary.density < 1.0:
+        links, labels = A.to_csr(), labels.astype(np.int32)
+        own = np.repeat(labels, np.diff(links.indptr))
+        linked = float(np.count_nonzero((own >= 0) & (own == labels[links.indices])))
+        sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
+        pairs = float(np.sum(sizes * (sizes - 1)))
+        if pairs > 0 and linked / pairs >= NEARLY_COMPLETE:
+            found["hint"] = (
+                f"similarities are 0 or one value, and {100 * linked / pairs:.0f} % of the pairs "
+                'inside clusters have it: loss="l1" suits such groups'
+            )
+    if n_unassigned > 0:
+        alone = int((summary.degrees[labels < 0] == 0).sum())
+        reasons = [f"{alone} similar to no other item"] if alone else []
+        if n_unassigned > alone:
+            reasons.append(f"{n_unassigned - alone} whose similarities no cluster explains")
+        found["unassigned"] = ", ".join(reasons)
+    return found
 
 
 # Items of a sample in which the triangle inequality is checked.

@@ -11,18 +11,23 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 
 from odsymnmf.affinity import Affinity, make_affinity
 from odsymnmf.choose import n_clusters
-from odsymnmf.defaults import hint, reasons_unassigned
+from odsymnmf.defaults import remarks
 from odsymnmf.fit import (
     OPTION_NAMES,
     FitOptions,
     LossName,
-    Problem,
     SparseMembership,
     fit_best,
     prepare,
 )
 from odsymnmf.fitted_model import FittedModelMixin
-from odsymnmf.inputs import is_dask, weights_for
+from odsymnmf.inputs import (
+    features_and_names,
+    is_dask,
+    is_frame,
+    to_similarity_matrix,
+    weights_for,
+)
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.similarity import Similarity, as_similarity
 from odsymnmf.utils import RandomState, plain_signature, whole_number
@@ -285,7 +290,12 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
                 return self._fit_on_workers(client, X, weights, options)
             X = distributed.gathered(X)
             options = replace(options, n_jobs=-1 if self.n_jobs is None else self.n_jobs)
-        X, own_names = self._named(X, edge_weight)
+        if self.affinity == "precomputed":
+            data = to_similarity_matrix(X, edge_weight=edge_weight)
+            # scikit-learn notes the names of a DataFrame's columns itself.
+            X, own_names = X if is_frame(X) else data.matrix, data.names
+        else:
+            X, own_names = features_and_names(X)
         names = names or own_names
         X = self._validated(X, reset=True)
         weights = weights_for(weights, names)
@@ -322,15 +332,30 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.settings_ = problem.settings.as_dict()
         title = type(self).__name__
         best, self.status_ = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
-        self._set_memberships(raw, problem, best.H)
+        order, rule = canonical_order(best.H), problem.settings.refine
+        if sparse.issparse(best.H):
+            H = best.H[:, order].sorted_indices()
+        else:
+            H = np.take(best.H, order, axis=1)
+        graph, groups = problem.graph, problem.groups
+        if rule is None:
+            self.labels_ = labels(H)
+        elif graph is None or groups is None:
+            self.labels_ = refine_labels(H, raw, rule=rule)
+        else:
+            initial = np.where(groups.labels < 0, -1, np.argsort(order)[groups.labels])
+            refined = graph.refine(replace(groups, labels=labels(H)))
+            found = max(replace(groups, labels=initial), refined, key=graph.quality)
+            self.labels_ = found.labels.astype(np.intp)
+        self.membership_, self.n_clusters_ = H, int(H.shape[1])
+        self.n_unassigned_ = int((self.labels_ < 0).sum())
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.restart_steps_, self.loss_terms_ = best.restart_steps, best.loss_terms
         self.converged_ = best.converged
         self._scales, self.similarity_ = best.scales, problem.A
         if isinstance(raw, Similarity):
-            if not problem.settings.sparse:
-                self.settings_ |= hint(raw, summary, best.scales, self.labels_)
-            self.settings_ |= reasons_unassigned(summary, self.labels_)
+            may_suit_l1 = best.scales.l1 == 0 and not problem.settings.sparse
+            self.settings_ |= remarks(raw, summary, self.labels_, may_suit_l1=may_suit_l1)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.
@@ -410,20 +435,6 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             verbose=self.verbose,
         )
         return self.n_clusters_search_.n_clusters
-
-    def _set_memberships(self, raw: Similarity, problem: Problem, H: Any) -> None:
-        """Set the fitted attributes that follow from H."""
-        order = canonical_order(H)
-        H = H[:, order].sorted_indices() if sparse.issparse(H) else np.take(H, order, axis=1)
-        rule, graph, groups = problem.settings.refine, problem.graph, problem.groups
-        if rule is None:
-            clusters = labels(H)
-        elif graph is None or groups is None:
-            clusters = refine_labels(H, raw, rule=rule)
-        else:
-            clusters = graph.best_labels(groups.reordered(order), labels(H))
-        self.membership_, self.labels_ = H, clusters
-        self.n_clusters_, self.n_unassigned_ = int(H.shape[1]), int((clusters < 0).sum())
 
 
 class SymNMF(ODSymNMF):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -32,7 +33,6 @@ from odsymnmf.utils import (
     bound,
     check_memory,
     limit_blas_threads,
-    number,
     threads,
     whole_number,
 )
@@ -62,7 +62,8 @@ class FitOptions:
     """Options of a fit, those of `odsymnmf.factorize`, checked.
 
     ``normalize`` is that of `odsymnmf.ODSymNMF`; ``from_partition`` is True if ``init`` is the H of
-    a multilevel partition. `prepare` replaces "auto".
+    a multilevel partition. A sweep that gains at most ``min_gain`` of what is explained is the
+    last. `prepare` replaces "auto".
     """
 
     loss: LossName = "l2"
@@ -82,11 +83,13 @@ class FitOptions:
     checkpoint_every: float = 60.0
     from_partition: bool = False
     loss_class: Any = field(init=False)
+    min_gain: float = field(init=False)
 
     def __post_init__(self) -> None:
         whole_number("max_iter", self.max_iter, 0)
-        number("tol", self.tol, 0)
-        number("checkpoint_every", self.checkpoint_every, 0)
+        for name, value in (("tol", self.tol), ("checkpoint_every", self.checkpoint_every)):
+            if not isinstance(value, Real) or not float(value) >= 0:
+                raise ValueError(f"{name} must be a number >= 0; got {value!r}.")
         if self.restarts is not None:
             whole_number("restarts", self.restarts, 0)
         if self.normalize not in (None, "degree", "auto"):
@@ -102,12 +105,8 @@ class FitOptions:
             bound(self.upper)
         chosen = loss_class(self.loss, self.diagonal, self.l1_ratio)
         object.__setattr__(self, "loss_class", chosen)
-
-    @property
-    def min_gain(self) -> float:
-        """The relative gain of a sweep at which sweeps end."""
-        relative = self.from_partition and self.loss_class.relative_tol
-        return GAIN_PER_TOL * self.tol if relative else 0.0
+        relative = self.from_partition and chosen.relative_tol
+        object.__setattr__(self, "min_gain", GAIN_PER_TOL * self.tol if relative else 0.0)
 
     def make_checkpoint(self, A: Similarity, r: int | None, **more: Any) -> Checkpoint | None:
         """Return the checkpoint, with everything that determines the run; None without a path."""
@@ -234,7 +233,9 @@ def prepare(
 ) -> Problem:
     """Decide all options, normalize the similarities, and partition them if ``init`` says so.
 
-    With r = None, the initialization of a sparse H determines the number of clusters.
+    With r = None, the initialization of a sparse H determines the number of clusters. Of small
+    graphs, labels from eigenvectors are candidates for the partition, too; without
+    ``random_state`` its seed is fixed.
     """
     warn_about_input(raw, r)
     settings = decide(raw, r, options, summary)
@@ -248,35 +249,25 @@ def prepare(
     if not (isinstance(settings.init, str) and settings.init == "multilevel"):
         return Problem(A, r, options, settings, scaling)
     assert r is not None
-    graph, groups = _partition(raw, A, r, options.random_state)
-    options = replace(options, init=columns(A, groups.labels, r), from_partition=True)
-    return Problem(A, r, options, settings, scaling, graph, groups)
-
-
-def _partition(
-    raw: Similarity, A: Similarity, r: int, random_state: RandomState
-) -> tuple[Graph, Partition]:
-    """Return the graph of ``raw`` and its partition into r groups; A is ``raw``, normalized or not.
-
-    For small graphs, labels from the eigenvectors of A are candidates, too. Without
-    ``random_state`` the seed is fixed.
-    """
-    graph = Graph(nonnegative(raw))
-    seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
+    graph, seed = Graph(nonnegative(raw)), 0
+    if options.random_state is not None:
+        seed = int(2**32 * as_random(options.random_state).uniform())
     groups = graph.partition(r, seed)
     if 0 < len(graph.links.data) * r <= MAX_SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
             H = rotate_to_axes(A, leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
         other = Partition(labels, groups.resolution)
-        groups = graph.best(groups, graph.refine(other), other)
-    if groups.n_groups < r:
+        groups = max(groups, graph.refine(other), other, key=graph.quality)
+    n_groups, _ = graph.quality(groups)
+    if n_groups < r:
         warnings.warn(
-            f"{groups.n_groups} groups found, fewer than the {r} clusters asked for: the other "
+            f"{n_groups} groups found, fewer than the {r} clusters asked for: the other "
             "columns of H are zero. Use fewer clusters, or another init.",
-            stacklevel=4,
+            stacklevel=3,
         )
-    return graph, groups
+    options = replace(options, init=columns(A, groups.labels, r), from_partition=True)
+    return Problem(A, r, options, settings, scaling, graph, groups)
 
 
 def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None:

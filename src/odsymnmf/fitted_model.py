@@ -12,12 +12,10 @@ import odsymnmf
 from odsymnmf.affinity import make_affinity
 from odsymnmf.inputs import (
     Dataset,
-    features_and_names,
     first_difference,
     is_frame,
     is_igraph,
     is_networkx,
-    to_similarity_matrix,
 )
 from odsymnmf.memberships import Rule, frame, labels, overlapping_sets
 from odsymnmf.persistence import checked_names, prefixed, without_prefix, write_arrays
@@ -326,14 +324,6 @@ class FittedModelMixin:
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "similarity_"}
-
-    def _named(self, X: Any, edge_weight: str | None) -> tuple[Any, list[Any] | None]:
-        """Return X as scikit-learn takes it, and the names of the items."""
-        if self.affinity != "precomputed":
-            return features_and_names(X)
-        data = to_similarity_matrix(X, edge_weight=edge_weight)
-        # scikit-learn stores the names of a DataFrame's columns itself.
-        return (X if is_frame(X) else data.matrix), data.names
 
     def _validated(self, X: Any, reset: bool) -> Any:
         X = X.matrix if isinstance(X, Dataset) else X

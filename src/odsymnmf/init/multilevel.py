@@ -36,17 +36,6 @@ class Partition:
     labels: Array
     resolution: float
 
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of at least two items."""
-        return int(np.count_nonzero(np.bincount(self.labels[self.labels >= 0]) > 1))
-
-    def reordered(self, order: Array) -> "Partition":
-        """Return the partition with group ``order[l]`` as group l."""
-        number = np.empty_like(order)
-        number[order] = np.arange(len(order))
-        return Partition(np.where(self.labels < 0, -1, number[self.labels]), self.resolution)
-
 
 def nonnegative(A: Similarity) -> sparse.csr_array:
     """Return the positive w_ij A_ij."""
@@ -95,14 +84,10 @@ class Graph:
             return 0.0
         return float(inside.sum() - partition.resolution / self.degrees.sum() * (volume @ volume))
 
-    def best(self, *candidates: Partition) -> Partition:
-        """Return the candidate with the most groups, of these that of largest modularity."""
-        return max(candidates, key=lambda p: (p.n_groups, self.modularity(p)))
-
-    def best_labels(self, initial: Partition, labels: Array) -> Array:
-        """Return the best of the initial and the refined labels."""
-        refined = self.refine(Partition(labels, initial.resolution))
-        return self.best(initial, refined).labels.astype(np.intp)
+    def quality(self, partition: Partition) -> tuple[int, float]:
+        """Return the number of groups of at least two items, then the modularity."""
+        sizes = np.bincount(partition.labels[partition.labels >= 0])
+        return int(np.count_nonzero(sizes > 1)), self.modularity(partition)
 
     def refine(self, partition: Partition) -> Partition:
         """Improve labels by a degree-corrected block model, then by local moving."""
@@ -239,8 +224,7 @@ def renumber(labels: Array) -> Array:
 def merge(G: Links, degrees: Array, labels: Array, r: int, resolution: float) -> Array:
     """Return labels of at most r groups, merged where modularity gains most.
 
-    Small groups join the group they are linked to most. Components of small groups only join the
-    group of least volume, where modularity decreases least. Items without links get -1.
+    The other groups join these. Items without links get -1.
     """
     labels = renumber(labels)
     between, volume = aggregate(G, degrees, labels)
@@ -252,8 +236,7 @@ def merge(G: Links, degrees: Array, labels: Array, r: int, resolution: float) ->
         large = np.sort(several[np.argsort(-volume[several], kind="stable")[:r]])
     group = np.full(len(volume), -1, dtype=np.int32)
     group[large] = merge_pairs(W[large][:, large], volume[large], r, resolution / degrees.sum())
-    join_linked(W, group)
-    join_smallest(W, volume, group)
+    join_groups(W, volume, group)
     return np.asarray(group[labels])
 
 
@@ -288,21 +271,21 @@ def merge_pairs(W: sparse.csr_array, volume: Array, r: int, rate: float) -> Arra
     return labels
 
 
-def join_linked(W: sparse.csr_array, group: Array) -> None:
-    """Set the group of nodes without one to that they are linked to most, until none is linked."""
+def join_groups(W: sparse.csr_array, volume: Array, group: Array) -> None:
+    """Set the group of nodes without one to that they are linked to most, until none is linked.
+
+    Components without a group, the largest first, then join the group of least volume, where
+    modularity decreases least.
+    """
     links, r = W.tocoo(), int(group.max(initial=-1)) + 1
     while True:
         joins = (group[links.row] < 0) & (group[links.col] >= 0) & (links.data > 0)
         if not joins.any():
-            return
+            break
         nodes, place = np.unique(links.row[joins], return_inverse=True)
         shape = (len(nodes), r)
         T = sparse.csr_array((links.data[joins], (place, group[links.col[joins]])), shape=shape)
         group[nodes] = T.argmax(axis=1)
-
-
-def join_smallest(W: sparse.csr_array, volume: Array, group: Array) -> None:
-    """Set the group of components without one, the largest first, to that of least volume."""
     rest, known = np.flatnonzero((group < 0) & (volume > 0)), group >= 0
     if not (len(rest) and known.any()):
         return
