@@ -292,7 +292,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             options = replace(options, n_jobs=-1 if self.n_jobs is None else self.n_jobs)
         if self.affinity == "precomputed":
             data = to_similarity_matrix(X, edge_weight=edge_weight)
-            # scikit-learn notes the names of a DataFrame's columns itself.
+            # scikit-learn stores the names of a DataFrame's columns itself.
             X, own_names = X if is_frame(X) else data.matrix, data.names
         else:
             X, own_names = features_and_names(X)

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 LINE = 64
 # Multiply-adds of one product; Ctrl-C is noticed between products.
 MOMENT = 2**30
+# Bytes that are always taken to be available: finding out would cost more than a small fit.
+MIN_CHECKED = 2**20
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -132,13 +134,6 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def number(name: str, value: Any, least: float) -> float:
-    """Return the value as a float, if it is a number of at least ``least``."""
-    if not isinstance(value, Real) or not float(value) >= least:
-        raise ValueError(f"{name} must be a number >= {least}; got {value!r}.")
-    return float(value)
-
-
 def bound(upper: Any) -> float:
     """Return the upper bound on the entries of H, infinity for None."""
     if upper is None:
@@ -204,7 +199,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
 
 def check_memory(size: int, what: str, remedy: str) -> None:
     """Raise MemoryError if ``what`` needs more bytes than are available."""
-    available = available_memory()
+    available = available_memory() if size > MIN_CHECKED else None
     if available is not None and size > available:
         raise MemoryError(
             f"{what} needs {_bytes(size)} of memory, but only {_bytes(available)} is available; "

@@ -128,6 +128,7 @@ def test_what_cannot_fit_into_memory_is_refused_before_allocation(read, name, da
 @pytest.mark.parametrize("name", ["csr.npz", "array.npy", "general.mtx", "array.mtx", "ids.txt"])
 def test_what_exceeds_the_available_memory_is_refused(read, monkeypatch, name):
     monkeypatch.setattr("odsymnmf.utils.available_memory", lambda: 100)
+    monkeypatch.setattr("odsymnmf.utils.MIN_CHECKED", 0)
     with pytest.raises(MemoryError, match=r"but only 0\.0 MiB is available"):
         read(WITHOUT_NAMES[name], name)
 

@@ -71,13 +71,12 @@ class Dense(Similarity):
         return clear_diagonal(self.A[items].astype(np.float64), items)
 
     def scale(self, s: Array) -> "Dense":
-        if self.A.nbytes > 2**20:
-            check_memory(
-                self.A.nbytes,
-                f"a scaled copy of {self.n:,} x {self.n:,} similarities",
-                "pass similarities that are scaled already (a memory map can be scaled block by "
-                "block into another), or a sparse matrix",
-            )
+        check_memory(
+            self.A.nbytes,
+            f"a scaled copy of {self.n:,} x {self.n:,} similarities",
+            "pass similarities that are scaled already (a memory map can be scaled block by block "
+            "into another), or a sparse matrix",
+        )
         s, scaled = s.astype(self.dtype), np.empty_like(self.A, subok=False)
         with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
             for b in blocks(self.n, 256):
