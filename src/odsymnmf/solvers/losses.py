@@ -81,7 +81,7 @@ class L2(PairwiseLoss):
         # The sum of H D, which A H balances, times the machine epsilon.
         total = np.ones(len(rows), dtype=rows.dtype) @ rows @ self.gram.D.sum(axis=1)
         rounding = 16.0 * float(np.finfo(rows.dtype).eps * total)
-        decrease = self.total(decreases)
+        decrease = float(decreases[1])
         return SweepResult(decrease, 0.0 if violation <= rounding else violation, decrease)
 
     @cached_property
