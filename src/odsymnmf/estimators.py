@@ -293,7 +293,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if self.affinity == "precomputed":
             data = to_similarity_matrix(X, edge_weight=edge_weight)
             # scikit-learn stores the names of a DataFrame's columns itself.
-            X, own_names = X if is_frame(X) else data.matrix, data.names
+            X, own_names = (X if is_frame(X) else data.matrix), data.names
         else:
             X, own_names = features_and_names(X)
         names = names or own_names
