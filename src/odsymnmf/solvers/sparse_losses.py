@@ -310,6 +310,7 @@ class SparseL2(SparseLoss):
         super().__init__(A, H, weights, upper=upper, cap=cap)
         self.share, self.penalized, self.full_side = share, penalized, full_side
         self.penalties = np.full(H.n, -1.0 if penalized else 0.0)
+        self._last_penalties = self.penalties  # those of the last complete sweep
         self.D = empty_pairs(0, 1, full_side=-1)  # computed by `refresh`
         self._sweeps, self._inexact, self._recomputed = 0, False, 0
         self._lock = Lock()
@@ -318,15 +319,15 @@ class SparseL2(SparseLoss):
         return gram(M, self.full_side)[1]
 
     def penalty(self, H: SparseH) -> float:
-        """Return sum_k p_k |h_k|_0, with the penalties of the last sweep."""
+        """Return sum_k p_k |h_k|_0, with the penalties of the last complete sweep."""
         span = H.rows.span
-        return float(np.maximum(self.penalties, 0.0) @ (span[:, 1] - span[:, 0]))
+        return float(np.maximum(self._last_penalties, 0.0) @ (span[:, 1] - span[:, 0]))
 
     def refresh(self, penalties: bool = True) -> None:
         """Recompute D; the next sweep sets the penalties."""
         self.D, _ = gram(self.H.csr(), self.full_side)
         if penalties and self.penalized:
-            self.penalties[:] = -1.0
+            self.penalties = np.full(self.n, -1.0)
 
     def begin_sweep(self) -> Array:
         """Prepare a sweep; clean columns and recompute D if it is time."""
@@ -342,6 +343,7 @@ class SparseL2(SparseLoss):
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Return the result of a sweep; the violation is 0 if it is rounding."""
         self.H.compact()
+        self._last_penalties = self.penalties
         self._inexact = self._recomputed > self.H.r  # many columns have shrunk
         # The sum of H D, which A H balances, times the machine epsilon.
         H = self.H.csr()
