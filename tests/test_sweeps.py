@@ -181,3 +181,23 @@ def test_sums_over_h_are_those_of_h_after_sweeps(loss, diagonal, kind):
         recomputed = solver.state()
         for name in updated.keys() & {"D", "W", "Z"}:
             np.testing.assert_allclose(updated[name], recomputed[name], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["equal", "weights"])
+def test_no_single_entry_of_a_sparse_h_lowers_the_penalized_objective(weights):
+    S, A, W, H = problem("sparse", "float64", weights, np.inf)
+    solver = SPARSE_LOSSES["l2"](links(S.to_csr()), SparseH(H, S.dtype), S.weights)
+    while solver.sweep().decrease > 1e-13:
+        pass
+    H = solver.H.csr().toarray()
+
+    def f(H, k, l, x):
+        H = H.copy()
+        H[k, l] = x
+        return naive_objective(A, H, W=W), solver.penalties @ (H > 0).sum(1)
+
+    assert (solver.penalties > 0).all()
+    for k, l in np.ndindex(*H.shape):
+        a, b, _ = np.polyfit([0, 1, 2], [f(H, k, l, x)[0] for x in range(3)], 2)
+        for x in (0.0, max(0.0, -b / (2 * a)) if a > 1e-12 else 0.0):
+            assert sum(f(H, k, l, x)) >= sum(f(H, k, l, H[k, l])) - 1e-8
