@@ -83,7 +83,8 @@ def _least_squares(S: Any, weights: PairWeights, H: Array, upper: float, X: Arra
         B, b = root[:, None] * H, root * s
         X[p] = nnls(B, b)[0]
         if (X[p] > upper).any():
-            X[p] = lsq_linear(B, b, bounds=(0.0, upper), method="bvls").x
+            row = lsq_linear(B, b, bounds=(0.0, upper), method="bvls").x
+            X[p] = row.clip(0.0, upper)  # rounding
 
 
 def _absolute_errors(
