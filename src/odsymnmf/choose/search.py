@@ -42,7 +42,8 @@ from odsymnmf.utils import Array, as_random, limit_blas_threads, plain_signature
 # Graphs. Components smaller than this fraction of the largest are left out.
 MIN_COMPONENT = 0.01
 # Graphs of more than MAX_NODES are coarsened, to n / ITEMS_PER_NODE nodes, at least MIN_NODES; if
-# no groups are found, to n / FINE nodes.
+# no groups are found, to n / FINE nodes, at every second resolution. Coarse graphs take a single
+# iteration of Leiden.
 MAX_NODES, MIN_NODES, ITEMS_PER_NODE, FINE = 3000, 2000, 50, 12
 # Independent partitions at every resolution.
 N_RUNS = 3
@@ -177,7 +178,7 @@ def n_clusters(
             result = GraphSearch(links, seed, progress, per_node).run(given, resolution)
             if result.evidence == "none" and A.n > MIN_NODES * FINE and resolution is None:
                 # Groups may be smaller than a few nodes.
-                result = GraphSearch(links, seed, progress, FINE).run(given, None)
+                result = GraphSearch(links, seed, progress, FINE, STEP**2).run(given, None)
         else:
             result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
     if result.evidence == "none" and resolution is None:
@@ -209,9 +210,14 @@ class GraphSearch:
     """Partitions of a graph at a range of resolutions."""
 
     def __init__(
-        self, links: Any, seed: int, progress: Progress, items_per_node: int = ITEMS_PER_NODE
+        self,
+        links: Any,
+        seed: int,
+        progress: Progress,
+        items_per_node: int = ITEMS_PER_NODE,
+        step: float = STEP,
     ):
-        self.seed, self.progress = seed, progress
+        self.seed, self.progress, self.step = seed, progress, step
         self.n, component = links.shape[0], connected_components(links, directed=False)[1]
         sizes = np.bincount(component)
         self.items = np.flatnonzero((sizes >= MIN_COMPONENT * sizes.max())[component])
@@ -223,6 +229,7 @@ class GraphSearch:
         self.unit = link_weight(self.graph.links.data)
         n = len(self.items)
         target = n if n <= MAX_NODES else max(MIN_NODES, n // items_per_node)
+        self.n_iter = 2 if target == n else 1
         self.runs = [self.coarsen(target, run) for run in range(N_RUNS)] if links.nnz else []
         self.sample = np.random.default_rng(seed).permutation(n)[:N_SAMPLE]
 
@@ -252,7 +259,7 @@ class GraphSearch:
         if candidates is not None:  # the best partition with about as many groups
             numbers = table["n_clusters"]
             distance = np.abs(np.log(numbers / [nearest(candidates, k) for k in numbers.tolist()]))
-            row = best_row(table, distance <= max(distance.min(), np.log(STEP)))
+            row = best_row(table, distance <= max(distance.min(), np.log(self.step)))
         k = 1 if row is None else int(table["n_clusters"][row])
         k = k if candidates is None else nearest(candidates, k)
         all_labels = np.full((len(partitions), self.n), -1, dtype=np.int32)
@@ -270,10 +277,10 @@ class GraphSearch:
         while partitions[0].resolution > LOWEST and (
             len(partitions) < 2 or partitions[1].n_clusters > self.n_components
         ):
-            partitions.insert(0, self.partition(partitions[0].resolution / STEP))
+            partitions.insert(0, self.partition(partitions[0].resolution / self.step))
         max_groups = min(len(run.volume) for run in self.runs) / MIN_NODES_PER_GROUP
         while partitions[-1].resolution < HIGHEST and partitions[-1].n_clusters <= max_groups:
-            partitions.append(self.partition(partitions[-1].resolution * STEP))
+            partitions.append(self.partition(partitions[-1].resolution * self.step))
         return partitions
 
     def partition(self, resolution: float) -> Partitions:
@@ -282,7 +289,7 @@ class GraphSearch:
         rows, labels = [], []
         for i, run in enumerate(self.runs):
             rng = np.random.default_rng([self.seed, i])
-            groups = leiden(run.graph, run.volume, resolution, rng)
+            groups = leiden(run.graph, run.volume, resolution, rng, self.n_iter)
             labels.append(groups)
             rows.append(self.measure(run, groups))
         k, modularity, length = np.median(rows, axis=0)

@@ -163,10 +163,12 @@ def is_large(sizes: Array, r: int) -> Array:
     return sizes >= max(2.0, MIN_FRACTION * sizes.sum() / r)
 
 
-def leiden(G: Links, volume: Array, resolution: float, rng: np.random.Generator) -> Array:
-    """Return the labels that two iterations of the Leiden algorithm find."""
+def leiden(
+    G: Links, volume: Array, resolution: float, rng: np.random.Generator, n_iter: int = 2
+) -> Array:
+    """Return the labels that ``n_iter`` iterations of the Leiden algorithm find."""
     labels, rate = np.arange(len(volume), dtype=np.int32), resolution / volume.sum()
-    for _ in range(2):
+    for _ in range(n_iter):
         graph, sizes, first, node = G, volume, labels, np.arange(len(volume))
         while True:
             groups = renumber(move(graph, sizes, resolution, rng, first))
