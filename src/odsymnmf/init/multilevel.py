@@ -76,7 +76,7 @@ class Graph:
 
     def modularity(self, partition: Partition) -> float:
         """Return the modularity of the labels at the resolution, up to a constant factor."""
-        labels = partition.labels
+        labels = partition.labels.astype(np.int32, copy=False)
         inside = np.zeros(labels.max(initial=-1) + 1)
         local_moving.inner_sums(self.links, labels, np.ones(len(labels)), inside)
         volume = np.bincount(labels[labels >= 0], weights=self.degrees[labels >= 0])

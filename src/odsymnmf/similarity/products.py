@@ -168,8 +168,8 @@ class DenseGramProducts(GramProducts):
         from odsymnmf.kernels.sources import Block
 
         G = self.X[items].astype(np.float64, copy=False) @ self.Z
-        G -= self.norms[items, None] * H[items]
-        return Block(G, np.zeros((0, 0)), np.zeros_like(G))
+        G = (G - self.norms[items, None] * H[items]).astype(H.dtype, copy=False)
+        return Block(G, np.zeros((0, 0), dtype=H.dtype), np.zeros_like(G))
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         X, norms = self.columns[round.items], self.norms[round.items]
@@ -196,10 +196,9 @@ class DenseGramProducts(GramProducts):
         for b in blocks(len(items), BLOCK):
             rows = as_slice(items[b])
             X, before = self.X[rows].astype(np.float64, copy=False), H[rows].copy()
-            S = X @ X.T
+            S = (X @ X.T).astype(H.dtype, copy=False)
             np.fill_diagonal(S, 0)
-            G = X @ self.Z
-            G -= self.norms[rows, None] * before
+            G = (X @ self.Z - self.norms[rows, None] * before).astype(H.dtype, copy=False)
             yield items[b], Block(G, S, np.abs(G))
             self.Z += X.T @ np.subtract(H[rows], before, dtype=np.float64)
 

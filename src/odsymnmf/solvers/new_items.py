@@ -115,7 +115,7 @@ def _sparse_rows(
     from odsymnmf.solvers.sparse_losses import MIN_GAIN, sparse_loss_for
 
     Links, m = kernels.sparse_h.Links, S.shape[0]
-    stored = Links(S.indptr.astype(np.int64), S.indices.astype(np.int32), S.data)
+    stored = Links(S.indptr.astype(np.int64), S.indices.astype(np.int32), S.data.astype(H.dtype))
     options: dict[str, Any] = {}
     if scales.l1 == 0 and not penalized:
         options = {"share": MIN_GAIN, "penalized": False}

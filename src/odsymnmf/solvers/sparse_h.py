@@ -158,7 +158,7 @@ class SparseH:
         rows = empty_log(H.shape[0], r, CAPACITY_PER_ENTRY * H.nnz + 1024, self.dtype)
         indptr = H.indptr.astype(np.int64, copy=False)
         indices = H.indices.astype(np.int32, copy=False)
-        kernels.fill_log(indptr, indices, H.data, rows)
+        kernels.fill_log(indptr, indices, H.data.astype(self.dtype, copy=False), rows)
         self.rows = rows  # only now: Ctrl-C before leaves the old ones
 
 
@@ -191,7 +191,7 @@ def empty_pairs(r: int, bits: int = 12, full_side: int = FULL_SIDE) -> Pairs:
     """Return D = 0: a full table for small r, else a hash table of 2^bits slots."""
     full = r <= full_side
     # Keys next to values: one memory access for both.
-    table = np.zeros(max(r * r, 1) if full else 1 << bits, dtype=[("key", "i8"), ("value", "f8")])
+    table = np.zeros(max(r * r, 2) if full else 1 << bits, dtype=[("key", "i8"), ("value", "f8")])
     table["key"] = 0 if full else EMPTY
     return Pairs(
         diagonal=np.zeros(r),
