@@ -173,12 +173,18 @@ def n_clusters(
         if is_graph:
             seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
             links = nonnegative(A)
-            # At one resolution, groups of the graph itself are counted.
-            per_node = ITEMS_PER_NODE if resolution is None else 1
-            result = GraphSearch(links, seed, progress, per_node).run(given, resolution)
-            if result.evidence == "none" and A.n > MIN_NODES * FINE and resolution is None:
-                # Groups may be smaller than a few nodes.
-                result = GraphSearch(links, seed, progress, FINE, STEP**2).run(given, None)
+            search = GraphSearch(links, seed, progress)
+            if resolution is None:
+                search.coarsen(FINE)
+                fine = search.runs.copy()
+                search.coarsen(ITEMS_PER_NODE)
+                result = search.run(given)
+                small = result.evidence == "none" or result.n_clusters > search.max_groups
+                if small and A.n > MIN_NODES * FINE:  # groups may be smaller than a few nodes
+                    search.runs, search.step = fine, STEP**2
+                    result = search.run(given)
+            else:  # groups of the graph itself are counted
+                result = search.run(given, resolution)
         else:
             result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
     if result.evidence == "none" and resolution is None:
@@ -209,15 +215,8 @@ class Partitions(NamedTuple):
 class GraphSearch:
     """Partitions of a graph at a range of resolutions."""
 
-    def __init__(
-        self,
-        links: Any,
-        seed: int,
-        progress: Progress,
-        items_per_node: int = ITEMS_PER_NODE,
-        step: float = STEP,
-    ):
-        self.seed, self.progress, self.step = seed, progress, step
+    def __init__(self, links: Any, seed: int, progress: Progress):
+        self.seed, self.progress, self.step = seed, progress, STEP
         self.n, component = links.shape[0], connected_components(links, directed=False)[1]
         sizes = np.bincount(component)
         self.items = np.flatnonzero((sizes >= MIN_COMPONENT * sizes.max())[component])
@@ -228,21 +227,30 @@ class GraphSearch:
         self.graph = Graph(links)
         self.unit = link_weight(self.graph.links.data)
         n = len(self.items)
-        target = n if n <= MAX_NODES else max(MIN_NODES, n // items_per_node)
-        self.n_iter = 2 if target == n else 1
-        self.runs = [self.coarsen(target, run) for run in range(N_RUNS)] if links.nnz else []
+        whole = Coarse(self.graph.links, self.graph.degrees, np.arange(n), np.ones(n))
+        self.runs = [whole] * N_RUNS if links.nnz else []
         self.sample = np.random.default_rng(seed).permutation(n)[:N_SAMPLE]
 
-    def coarsen(self, target: int, run: int) -> Coarse:
-        """Return an independent coarse graph of about target nodes."""
-        rng = np.random.default_rng([self.seed, run])
-        levels, graph, volume = coarsen(self.graph.links, self.graph.degrees, target, rng)
-        node = np.arange(len(self.items))
-        for _, _, groups in levels:
-            node = groups[node]
-        return Coarse(graph, volume, node, np.bincount(node).astype(np.float64))
+    def coarsen(self, items_per_node: int) -> None:
+        """Coarsen the graph of every run independently; small graphs stay as they are."""
+        n = len(self.items)
+        target = n if n <= MAX_NODES else max(MIN_NODES, n // items_per_node)
+        for i, (graph, volume, node, _) in enumerate(self.runs):
+            rng = np.random.default_rng([self.seed, i])
+            levels, graph, volume = coarsen(graph, volume, target, rng)
+            for _, _, groups in levels:
+                node = groups[node]
+            sizes = np.bincount(node).astype(np.float64)
+            self.runs[i] = Coarse(graph, volume, node, sizes)
 
-    def run(self, candidates: list[int] | None, resolution: float | None) -> NumberOfClusters:
+    @property
+    def max_groups(self) -> float:
+        """The largest number of groups that the coarse graphs can show."""
+        return min(len(run.volume) for run in self.runs) / MIN_NODES_PER_GROUP
+
+    def run(
+        self, candidates: list[int] | None, resolution: float | None = None
+    ) -> NumberOfClusters:
         """Return the recommended number of clusters."""
         if not self.runs:
             table = {name: np.empty(0) for name in (*Partitions._fields[:-1], "stability")}
@@ -278,8 +286,7 @@ class GraphSearch:
             len(partitions) < 2 or partitions[1].n_clusters > self.n_components
         ):
             partitions.insert(0, self.partition(partitions[0].resolution / self.step))
-        max_groups = min(len(run.volume) for run in self.runs) / MIN_NODES_PER_GROUP
-        while partitions[-1].resolution < HIGHEST and partitions[-1].n_clusters <= max_groups:
+        while partitions[-1].resolution < HIGHEST and partitions[-1].n_clusters <= self.max_groups:
             partitions.append(self.partition(partitions[-1].resolution * self.step))
         return partitions
 
@@ -289,7 +296,8 @@ class GraphSearch:
         rows, labels = [], []
         for i, run in enumerate(self.runs):
             rng = np.random.default_rng([self.seed, i])
-            groups = leiden(run.graph, run.volume, resolution, rng, self.n_iter)
+            n_iter = 2 if run.graph is self.graph.links else 1
+            groups = leiden(run.graph, run.volume, resolution, rng, n_iter)
             labels.append(groups)
             rows.append(self.measure(run, groups))
         k, modularity, length = np.median(rows, axis=0)

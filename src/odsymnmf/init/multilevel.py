@@ -21,6 +21,8 @@ from odsymnmf.utils import Array, blocks
 NODES_PER_CLUSTER, MIN_NODES = 16, 2000
 # Coarsening ends when a level has more than this fraction of the nodes of the level below.
 MIN_REDUCTION = 0.95
+# Local moving visits a node this often on average, at most: in coarsening, and elsewhere.
+COARSENING_VISITS, VISITS = 3, 10
 # Steps of the search for the resolution.
 N_STEPS = 16
 # Groups smaller than this fraction of the mean size n / r do not count.
@@ -128,7 +130,7 @@ def coarsen(
     """Return levels (graph, volumes, group of every node) and the graph of about target nodes."""
     levels, largest = [], volume.sum() / target
     while len(volume) > 1.5 * target:
-        groups = renumber(move(G, volume, 1.0, rng, largest=largest))
+        groups = renumber(move(G, volume, 1.0, rng, largest=largest, visits=COARSENING_VISITS))
         if groups.max() + 1 > MIN_REDUCTION * len(volume):
             break
         levels.append((G, volume, groups))
@@ -196,13 +198,14 @@ def move(
     labels: Array | None = None,
     largest: float = np.inf,
     groups: int = 0,
+    visits: int = VISITS,
 ) -> Array:
     """Return the labels after local moving, from the given ones or from single nodes."""
     n = len(volume)
     labels = np.arange(n, dtype=np.int32) if labels is None else labels.astype(np.int32)
     total = np.bincount(labels, weights=volume, minlength=groups)
     order, rate = rng.permutation(n).astype(np.int32), resolution / volume.sum()
-    local_moving.move_nodes(G, volume, labels, total, rate, largest, order)
+    local_moving.move_nodes(G, volume, labels, total, rate, largest, order, visits)
     return labels
 
 

@@ -12,23 +12,22 @@ import numpy as np
 from odsymnmf.kernels.compile import allocating_kernel
 
 TIE = 1e-10
-# Local moving visits a node this often on average, at most.
-VISITS = 10
 
 
 @allocating_kernel
-def move_nodes(G, volume, label, total, rate, largest, order):
+def move_nodes(G, volume, label, total, rate, largest, order, visits):
     """Move every node to the adjacent group of largest gain until none moves, in place.
 
     ``total`` holds the volumes of the groups, ``rate`` is resolution / total volume. No node moves
-    to a group whose volume would exceed ``largest``. Nodes whose neighbor moved are visited again.
+    to a group whose volume would exceed ``largest``. Nodes whose neighbor moved are visited again,
+    each at most ``visits`` times on average.
     """
     indptr, indices, data = G.indptr, G.indices, G.data
     n = len(volume)
     link, slot = np.empty(n), np.full(len(total), -1, dtype=np.int32)
     adjacent = np.empty(n, dtype=np.int32)
     queue, waiting = order.copy(), np.ones(n, dtype=np.bool_)
-    head, size, visits = 0, n, VISITS * n
+    head, size, visits = 0, n, visits * n
     while size > 0 and visits > 0:
         i = queue[head]
         head = head + 1 if head + 1 < n else 0

@@ -70,7 +70,9 @@ class Sparse(Similarity):
 
     def scale(self, s: Array) -> "Sparse":
         s = s.astype(self.dtype)
-        A = with_data(self.A, self.A.data * s[entry_rows(self.A)] * s[self.A.indices])
+        data = self.A.data * s[entry_rows(self.A)]
+        data *= s[self.A.indices]
+        A = with_data(self.A, data)
         return Sparse(A, self.diagonal * s**2, self.weights.scale(s))
 
     def subset(self, items: Array) -> "Sparse":

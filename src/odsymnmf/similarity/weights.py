@@ -141,11 +141,17 @@ def check_weights(weights: Any, n: int) -> Any:
 def largest_difference(A: Any, B: Any) -> tuple[float, int, int]:
     """Return the largest |A_ij - B_ij| with i and j."""
     if sparse.issparse(A):
-        difference = abs(sparse.csr_array(A - B)).tocoo()
-        if not difference.nnz:
+        B = sparse.csr_array(B)
+        if np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices):
+            difference = with_data(A, A.data - B.data)
+        else:
+            difference = sparse.csr_array(A - B)
+        size = np.abs(difference.data)
+        k = int(np.argmax(size)) if size.any() else -1
+        if k < 0:
             return 0.0, 0, 0
-        k = int(np.argmax(difference.data))
-        return float(difference.data[k]), int(difference.row[k]), int(difference.col[k])
+        i = int(np.searchsorted(difference.indptr, k, side="right")) - 1
+        return float(size[k]), i, int(difference.indices[k])
     with np.errstate(invalid="ignore"):  # inf - inf
         difference = np.abs(A - B)
     i, j = divmod(int(np.argmax(difference)), difference.shape[1])
