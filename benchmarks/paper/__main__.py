@@ -6,20 +6,17 @@ from pathlib import Path
 
 from benchmarks.paper.complexity import table_complexity
 from benchmarks.paper.documents import document_sets, table_documents
-from benchmarks.paper.experiment import Request, result_name
+from benchmarks.paper.experiment import Request
 from benchmarks.paper.figures import figure_adversarial_noise, figure_init, figure_random_noise
 from benchmarks.paper.noise import table_noise
 
 RESULTS = {
-    result_name(result): result
-    for result in (
-        table_complexity,
-        table_noise,
-        figure_random_noise,
-        figure_adversarial_noise,
-        table_documents,
-        figure_init,
-    )
+    "table-complexity": table_complexity,
+    "table-noise": table_noise,
+    "figure-random-noise": figure_random_noise,
+    "figure-adversarial-noise": figure_adversarial_noise,
+    "table-documents": table_documents,
+    "figure-init": figure_init,
 }
 ABOUT = """# Tables and figures of the paper
 

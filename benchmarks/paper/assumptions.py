@@ -152,16 +152,11 @@ def measure(
     trials: int,
 ) -> pd.DataFrame:
     """Return the accuracies of all cases (problem, fits, assumptions), a row per fit and trial."""
+    settings = {"seed": request.seed}
     jobs = [
         (
             {"case": name},
-            {
-                "problem": problem,
-                "seed": request.seed,
-                "trial": trial,
-                "fits": fits,
-                "given": given,
-            },
+            {**settings, "problem": problem, "trial": trial, "fits": fits, "given": given},
         )
         for name, (problem, fits, given) in cases.items()
         for trial in range(trials)

@@ -135,15 +135,15 @@ def random_similarities(n: int, degree: int, rng: np.random.Generator) -> Any:
     return sparse.csr_array(half + half.T)
 
 
-def growth(name: str, axis: str, steps: int, repeats: int, seed: int) -> list[dict[str, Any]]:
+def growth(algorithm: str, axis: str, steps: int, repeats: int, seed: int) -> list[dict[str, Any]]:
     """Return minimum seconds and peak bytes at each size; all sizes are measured in turn."""
-    algorithm = (PAPER | OURS)[name]
+    case = (PAPER | OURS)[algorithm]
     rng = np.random.default_rng(seed)
     calls, rows = [], []
-    for n, degree, r in sizes(algorithm, axis, steps):
+    for n, degree, r in sizes(case, axis, steps):
         A = random_similarities(n, degree, rng)
         stored = A.nnz if sparse.issparse(A) else A.size
-        if not algorithm.sparse and sparse.issparse(A):
+        if not case.sparse and sparse.issparse(A):
             A = A.toarray()
         # H after two sweeps of l2, as it is during a fit.
         solver = make_solver("l2", as_similarity(A), np.inf)
@@ -152,8 +152,8 @@ def growth(name: str, axis: str, steps: int, repeats: int, seed: int) -> list[di
         solver.refresh()
         for _ in range(2):
             solver.sweep(np.arange(n))
-        calls.append(algorithm.prepare(A, H))
-        if name in OURS:
+        calls.append(case.prepare(A, H))
+        if algorithm in OURS:
             calls[-1]()  # compiles
         arrays = (A.data, A.indices, A.indptr) if sparse.issparse(A) else (A,)
         size = sum(array.nbytes for array in arrays) + peak(calls[-1])
@@ -169,12 +169,10 @@ def growth(name: str, axis: str, steps: int, repeats: int, seed: int) -> list[di
 def peak(call: Call) -> int:
     """Return the peak of the bytes allocated during the call."""
     tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        call()
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
+    call()
+    size = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return size
 
 
 def slope(x: Any, y: Any) -> float:
@@ -202,16 +200,11 @@ def table_complexity(request: Request) -> None:
     - The paper gives the orders of Algorithms 5 and 6 in its text, and none for symNMF; the one
       shown is that of Algorithm 2, which keeps the same sums.
     """
+    settings = {"steps": STEPS, "seed": request.seed}
     jobs = [
         (
-            {"algorithm": name, "axis": axis},
-            {
-                "name": name,
-                "axis": axis,
-                "steps": STEPS,
-                "repeats": PAPER_REPEATS if name in PAPER else OUR_REPEATS,
-                "seed": request.seed,
-            },
+            labels := {"algorithm": name, "axis": axis},
+            {**labels, **settings, "repeats": PAPER_REPEATS if name in PAPER else OUR_REPEATS},
         )
         for name, algorithm in (PAPER | OURS).items()
         for axis in AXES

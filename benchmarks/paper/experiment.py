@@ -80,7 +80,7 @@ def write(
     image: Figure,
 ) -> None:
     """Write NAME.csv, NAME.png and NAME.md: the docstring of the result, the parts, the image."""
-    name = result_name(result)
+    name = result.__name__.replace("_", "-")
     title, _, text = inspect.getdoc(result).partition("\n\n")
     title = title.removesuffix(".")
     command = f"```\n{request.command(name)}\n```"
@@ -88,10 +88,6 @@ def write(
     (request.out / f"{name}.md").write_text("\n\n".join(page) + "\n")
     rows.to_csv(request.out / f"{name}.csv", index=False)
     image.savefig(request.out / f"{name}.png", dpi=120, metadata={"Software": None})
-
-
-def result_name(result: Callable[[Request], None]) -> str:
-    return result.__name__.replace("_", "-")
 
 
 def panels(width: float, height: float, count: int, **options: Any) -> tuple[Figure, Any]:

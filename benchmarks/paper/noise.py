@@ -68,13 +68,11 @@ def table_noise(request: Request) -> None:
     cases = {name: (("cliques", sizes, NOISE), FITS, GIVEN) for name, sizes in SIZES.items()}
     rows = mean_and_std(measure(request, cases, request.trials), ["case", "init", "method"])
     rows = rows.rename(columns={"case": "clusters"})
-    published = (
-        PUBLISHED_NOISE[row.clusters][row.init][METHODS.index(row.method)]
-        if row.method in METHODS
-        else None
+    published = [
+        dict(zip(METHODS, PUBLISHED_NOISE[row.clusters][row.init], strict=True)).get(row.method)
         for row in rows.itertuples()
-    )
-    rows["paper"] = pd.array(list(published), "Int64")
+    ]
+    rows["paper"] = pd.array(published, "Int64")
     rows["text"] = [
         f"{row.mean:.1f} ± {row.std:.1f}" + ("" if pd.isna(row.paper) else f" ({row.paper})")
         for row in rows.itertuples()
