@@ -3,7 +3,12 @@
 import json
 import os
 import pickle
+import signal
+import subprocess
+import sys
 from contextlib import suppress
+from io import BytesIO
+from zipfile import ZipFile
 
 import networkx as nx
 import numpy as np
@@ -155,9 +160,17 @@ def rewritten(change):
     return rewrite
 
 
+def exaggerated(path):
+    header, shape = BytesIO(), {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    with ZipFile(path, "a") as archive:
+        archive.writestr("more.npy", header.getvalue())
+
+
 BAD = {
     "text": (lambda path: path.write_text("a,b\n1,2\n"), "not written by odsymnmf"),
     "pickle": (lambda path: path.write_bytes(pickle.dumps(code(path))), "not written"),
+    "exaggerated array": (exaggerated, "Unable to allocate"),
     "foreign npz": (lambda path: np.savez(path, a=np.eye(2)), "not written by odsymnmf"),
     "pickled array": (pickled_array, "allow_pickle=False"),
     "checkpoint": (
@@ -187,7 +200,7 @@ def test_bad_files_are_rejected(tmp_path, bad):
     assert os.listdir(tmp_path) == ["m.npz"]  # nothing was executed
 
 
-def test_truncated_and_changed_files_are_rejected_or_intact(tmp_path):
+def test_truncated_changed_and_large_files_are_rejected_or_intact(tmp_path, monkeypatch):
     path = tmp_path / "f.npz"
     f = od.factorize(similarities(), 3)
     f.save(path)
@@ -200,6 +213,11 @@ def test_truncated_and_changed_files_are_rejected_or_intact(tmp_path):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
         with suppress(ValueError):  # not raised for a time or a flag of the zip file
             assert_array_equal(od.load(path).H, f.H)
+    monkeypatch.setattr("odsymnmf.utils.available_memory", lambda: 100)
+    monkeypatch.setattr("odsymnmf.utils.MIN_CHECKED", 0)
+    path.write_bytes(whole)
+    with pytest.raises(MemoryError, match=r"f\.npz needs .* of memory, but only 0\.0 MiB"):
+        od.load(path)
 
 
 def test_missing_files_raise_oserror(tmp_path):
@@ -214,6 +232,15 @@ def test_missing_files_raise_oserror(tmp_path):
 # Atomic replacement
 
 
+KILLED = """
+import os, sys
+from odsymnmf import persistence
+os.fsync = lambda file: os.kill(os.getpid(), 9)  # all is written, but not renamed
+persistence.write_arrays(sys.argv[1], "checkpoint", {}, {})
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
@@ -222,6 +249,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         file.write(b"half")
         raise KeyboardInterrupt
     assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["file"])
+    process = subprocess.run([sys.executable, "-c", KILLED, path])
+    assert (process.returncode, path.read_text()) == (-signal.SIGKILL, "old")
     os.symlink(path, tmp_path / "link")
     with atomic_write(tmp_path / "link") as file:
         file.write(b"new")

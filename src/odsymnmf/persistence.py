@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
-from zipfile import is_zipfile
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 from scipy import sparse
 
 import odsymnmf
+from odsymnmf.utils import check_memory
 
 # Version of the names in headers and arrays.
 FORMAT = 1
@@ -45,6 +46,8 @@ def load(path: str | Path) -> Any:
         If the file is damaged, truncated, or was not written by ``save``.
     OSError
         If the file does not exist or cannot be read.
+    MemoryError
+        If its arrays do not fit into memory.
 
     Examples
     --------
@@ -83,8 +86,7 @@ def read_arrays(path: str | Path, *kinds: str) -> tuple[dict[str, Any], dict[str
             raise ValueError("it was not written by odsymnmf")
         header = json.loads(parts.pop(HEADER).item())
         if header["kind"] not in kinds:
-            expected = " or ".join(kinds)
-            raise ValueError(f"it contains a {header['kind']}, not a {expected}")
+            raise ValueError(f"it contains a {header['kind']}, not a {' or '.join(kinds)}")
         if header["format"] != FORMAT:
             raise ValueError(f"odsymnmf {header['version']} wrote it in another format")
         return header, _unflattened(parts)
@@ -92,11 +94,15 @@ def read_arrays(path: str | Path, *kinds: str) -> tuple[dict[str, Any], dict[str
 
 def read_npz(path: str | Path) -> dict[str, Any]:
     """Read the arrays of an .npz file without unpickling; ValueError unless it is intact."""
-    with open(path, "rb") as file, valid(path):
-        if not is_zipfile(file):
-            raise ValueError("it is truncated, or was not written by odsymnmf")
-        file.seek(0)
-        return dict(np.load(file, allow_pickle=False))
+    with open(path, "rb") as file:
+        with valid(path):
+            if not is_zipfile(file):
+                raise ValueError("it is truncated, or was not written by odsymnmf")
+            size = sum(member.file_size for member in ZipFile(file).infolist())
+        check_memory(size, str(path), "use a machine with more memory")
+        with valid(path):
+            file.seek(0)
+            return dict(np.load(file, allow_pickle=False))
 
 
 def flattened(arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,9 +143,7 @@ def valid(path: str | Path) -> Iterator[None]:
     """Turn errors caused by the content of a file into a ValueError that names the file."""
     try:
         yield
-    except MemoryError:
-        raise
-    except Exception as error:  # zipfile, zlib, NumPy and json raise many types
+    except Exception as error:  # of many types; MemoryError if a header exaggerates
         raise ValueError(
             f"cannot load {path}: {error or type(error).__name__}. Use another copy, or create it "
             "again."
