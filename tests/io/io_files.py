@@ -113,7 +113,8 @@ WITHOUT_NAMES = {
     "ids.txt": delimited(((NAMES.index(a), NAMES.index(b), w) for a, b, w in EDGES), " "),
     "table.csv": delimited(A.tolist()),
     "symmetric.mtx": saved_bytes(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="symmetric")),
-    "general.mtx": saved_bytes(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="general")),
+    "general.mtx": b"\xef\xbb\xbf"
+    + saved_bytes(lambda f: mmwrite(f, sparse.coo_array(A), symmetry="general")),
     "array.mtx": saved_bytes(lambda f: mmwrite(f, A, symmetry="symmetric")),
     "packed.mtx.gz": gzip.compress(saved_bytes(lambda f: mmwrite(f, sparse.coo_array(A))), mtime=0),
     "array.npy": saved_bytes(lambda f: np.save(f, A)),

@@ -13,9 +13,10 @@ from typing import Any, BinaryIO
 
 from odsymnmf.inputs import Dataset
 from odsymnmf.io import graphs, matrices
+from odsymnmf.io.matrices import read_all
 from odsymnmf.io.symmetrize import SYMMETRIZE, EdgeList
 from odsymnmf.io.text import Table, frame_edges, is_table, open_text, read_edges, read_table
-from odsymnmf.utils import check_memory, plain_signature
+from odsymnmf.utils import plain_signature
 
 FORMATS = ("edges", "table", *matrices.FORMATS, "parquet", *graphs.FORMATS)
 # The beginnings of files that determine the format; possessive (*+), because comments may be many.
@@ -33,8 +34,6 @@ SIGNATURES = {
 ENDINGS = {"net": "pajek", "edgelist": "edges"}
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-# Bytes decompressed at a time.
-CHUNK = 2**27
 EXTRAS = {"networkx": "graphs", "pandas": "frames", "pyarrow": "parquet"}
 
 
@@ -207,8 +206,6 @@ def open_input(path: Path) -> Iterator[BinaryIO]:
         opener = (o for magic, o in COMPRESSED.items() if beginning.startswith(magic))
         with next(opener, open)(path, "rb") as file:
             yield file
-    except InputError:
-        raise
     except Exception as error:
         problem = _problem(error)
         if problem is None:
@@ -228,12 +225,3 @@ def _problem(error: Exception) -> str | None:
     if isinstance(error, OSError | EOFError | zlib.error | lzma.LZMAError):
         return f"cannot be read: {getattr(error, 'strerror', None) or error}; copy it again"
     return str(error) if isinstance(error, ValueError) else None
-
-
-def read_all(file: BinaryIO) -> bytes:
-    """Return the bytes of a file, without byte order mark; MemoryError if they are too many."""
-    chunks: list[bytes] = []
-    while chunk := file.read(CHUNK):
-        chunks.append(chunk)
-        check_memory(CHUNK * len(chunks), "the file", "use a machine with more memory")
-    return b"".join(chunks).removeprefix(b"\xef\xbb\xbf")

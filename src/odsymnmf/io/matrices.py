@@ -12,6 +12,8 @@ from scipy.io import mminfo, mmread
 from odsymnmf.utils import as_csr, check_memory
 
 FORMATS = ("npy", "npz", "mtx")
+# Bytes decompressed at a time.
+CHUNK = 2**27
 MATRIX, REMEDY = "the matrix in the file", "use a machine with more memory, or a smaller matrix"
 
 
@@ -43,6 +45,15 @@ def read_matrix(file: BinaryIO, format: str) -> tuple[Any, list[str]]:
     return matrix.astype(dtype, copy=False), messages
 
 
+def read_all(file: BinaryIO) -> bytes:
+    """Return the bytes of a file, without byte order mark; MemoryError if they are too many."""
+    chunks: list[bytes] = []
+    while chunk := file.read(CHUNK):
+        chunks.append(chunk)
+        check_memory(CHUNK * len(chunks), "the file", "use a machine with more memory")
+    return b"".join(chunks).removeprefix(b"\xef\xbb\xbf")
+
+
 def read_parquet(file: BinaryIO) -> Any:
     """Return the table of a parquet file as a DataFrame."""
     from pyarrow import ArrowException, parquet
@@ -53,7 +64,7 @@ def read_parquet(file: BinaryIO) -> Any:
         table = parquet.read_table(file)
         table.validate(full=True)  # UTF-8 of names
         return table.to_pandas()
-    except (ArrowException, OSError, ValueError) as error:
+    except (ArrowException, KeyError, OSError, ValueError) as error:
         raise ValueError(
             f"is not a valid parquet file ({str(error)[:200]}); save it with DataFrame.to_parquet"
         ) from None
@@ -81,7 +92,9 @@ def _read_npz(file: BinaryIO) -> Any:
 
 
 def _read_mtx(file: BinaryIO) -> Any:
-    data = file.read()  # SciPy takes streams in memory or paths; an open file makes it abort
+    # SciPy takes streams in memory or paths: an open file makes it abort. A last line that is cut
+    # off, such as "1 2 3E", makes it read beyond the end.
+    data = read_all(file) + b"\n"
     rows, columns, entries, layout, _, symmetry = mminfo(io.BytesIO(data))
     if symmetry != "general" and rows != columns:  # SciPy would write beyond the matrix
         raise ValueError(f"{symmetry}, but {rows} rows and {columns} columns")

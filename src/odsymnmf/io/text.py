@@ -63,7 +63,7 @@ class DelimitedText:
 
     def line_of(self, row: int) -> int:
         """Return the line of the file on which a row stands."""
-        lines = (k for k, line in enumerate(self.data.split(b"\n"), 1) if line.strip())
+        lines = (k for k, line in enumerate(self.data.splitlines(), 1) if line.strip())
         return next(islice(lines, row, None))
 
     def to_float(self, column: Any, first_row: int) -> Array:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.io.dataset import open_input, read_all
+from odsymnmf.io.dataset import open_input
+from odsymnmf.io.matrices import read_all
 from odsymnmf.io.text import find_separator, is_number, open_text, parser_error, shorten
 
 Name = str | os.PathLike[str]
