@@ -435,15 +435,14 @@ def fit_best(
     options = replace(options, n_jobs=None if jobs is None else jobs // together)
     results: list[tuple[float, int, Factorization]] = []
     lowest = np.inf
-    progress = Progress(title, "iteration", verbose, n_init * options.max_iter) if verbose else None
+    progress = Progress(title, "iteration", verbose, n_init * options.max_iter)
 
     def fit_one(k: int) -> None:
         def callback(sweep: Sweep) -> bool:
             nonlocal lowest
             lowest = min(lowest, sweep.objective)
-            if progress is not None:
-                rows = "" if sweep.rows is None else f", {sweep.rows:,} rows"
-                progress.update(f"objective {lowest:.6g}{rows}", int(sweep.is_complete))
+            rows = "" if sweep.rows is None else f", {sweep.rows:,} rows"
+            progress.update(f"objective {lowest:.6g}{rows}", int(sweep.is_complete))
             return stop.is_set()
 
         if stop.is_set():
@@ -453,7 +452,7 @@ def fit_best(
             seed, path = int(2**32 * draws[k - 1]), options.checkpoint
             own = replace(own, init="random", random_state=seed, from_partition=False)
             own = replace(own, checkpoint=None if path is None else f"{path}.{k}")
-        if progress is not None or n_init > 1:
+        if verbose or n_init > 1:
             own = replace(own, callback=callback)
         try:
             result = fit(problem.A, problem.r, own)
@@ -465,7 +464,7 @@ def fit_best(
         results.append((result.objective, k, result))
 
     pool = ThreadPool(together)
-    with progress or nullcontext(), limit_blas_threads():
+    with progress, limit_blas_threads():
         try:
             pool.run([partial(fit_one, k) for k in range(n_init)])
         except KeyboardInterrupt:

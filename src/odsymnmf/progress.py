@@ -49,14 +49,12 @@ class Progress:
 
     def update(self, text: str, count: int = 1) -> None:
         """Count further units and show the text; may be called from any thread."""
-        if not self.verbose:
-            return
         with self._lock:
             self._count += count
             if self._bar is not None:
                 self._bar.set_postfix_str(text, refresh=False)
                 self._bar.update(count)
-            elif time.monotonic() - self._last_line >= LOG_INTERVAL:
+            elif self.verbose and time.monotonic() - self._last_line >= LOG_INTERVAL:
                 self._last_line = time.monotonic()
                 total = "" if self.total is None else f" of at most {self.total}"
                 line = f"{self.title}: {self.unit} {self._count}{total}, {text}"
