@@ -1,12 +1,10 @@
 """Imports, public names and their documentation."""
 
-import ast
 import importlib
 import pkgutil
 import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -14,7 +12,6 @@ import pytest
 import odsymnmf
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "networkx"}
-PAPER = Path(odsymnmf.__file__).parent / "paper"
 
 
 def run(code: str) -> str:
@@ -52,16 +49,3 @@ def test_no_module_has_the_name_of_a_function_or_class():
         if not isinstance(getattr(package, module.name, package), ModuleType)
     ]
     assert shared == []
-
-
-def test_the_executable_paper_imports_numpy_only():
-    """import-linter can only forbid packages by name."""
-    imported = set()
-    for path in sorted(PAPER.glob("**/*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                imported.add(node.module)
-    foreign = {name for name in imported if not name.startswith("odsymnmf.paper")}
-    assert {name.partition(".")[0] for name in foreign} - sys.stdlib_module_names == {"numpy"}

@@ -128,12 +128,10 @@ def test_labels(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", ": holds no rows but comments; "),
         ("name,cluster\n", ": a header, but no labels below it; "),
         ("a\nb\n", ": 1 columns; give two, name and cluster"),
         ("a,0\nb,1\na,1\n", ", line 3: 'a' has no name or no cluster, or occurs a second time; "),
         ("a,0\nb,\n", ", line 2: 'b' has no name or no cluster"),
-        ("a,0\nb,1,1\n", ", line 2: 3 fields where the lines above have 2; "),
     ],
 )
 def test_bad_labels(tmp_path, text, expected):
