@@ -94,10 +94,10 @@ def test_lines_of_text(tmp_path):
         ("a.csv", "text,body\na,b\n", ": it is not clear which column holds texts; "),
         ("a.csv", "id,text\n", ": holds no texts; "),
         ("a.csv", "id,text\n1,a\n2,b,c\n", ": cannot be split into columns (Expected 2 fields in"),
+        ("a.csv", "id,text\n1,a,b\n2,c\n", ": cannot be split into columns (Length of header or"),
         ("a.csv", 'id,text\n1,"a\n', ": cannot be split into columns (EOF inside string"),
         ("a.csv", " \n", ": is empty; "),
         ("a.jsonl", '{"text": "a"}\n[]\n', ", line 2: is not a JSON object ("),
-        ("a.jsonl", "{}\n", ": holds no texts; "),
     ],
 )
 def test_bad_tables_of_texts(tmp_path, name, text, expected):
@@ -146,7 +146,7 @@ def test_bad_labels(tmp_path, text, expected):
     ("text", "expected"),
     [
         ("# two\nann bob\nbob cy\n", [["ann", "bob"], ["bob", "cy"]]),
-        ('ann,"bob, b"\n\nbob,,cy\n', [["ann", "bob, b"], ["bob", "cy"]]),
+        ('ann,"bob, b"\r\rbob,,cy\r', [["ann", "bob, b"], ["bob", "cy"]]),
         ("ann b\tbob\r\ncy\r\n", [["ann b", "bob"], ["cy"]]),
     ],
 )

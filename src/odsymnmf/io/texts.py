@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from reprlib import repr as short_repr
@@ -115,7 +116,7 @@ def _ending(path: Path) -> str:
 def _decoded(data: bytes) -> str:
     if b"\0" in data:
         raise ValueError("is not text in UTF-8; give text files only")
-    return data.decode("utf-8").replace("\r\n", "\n")
+    return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _of_table(frame: Any, text_column: str | None) -> tuple[list[str], list[str]]:
@@ -144,16 +145,18 @@ def _csv(text: str) -> Any:
     import pandas
 
     try:
-        return pandas.read_csv(
-            io.StringIO(text),
-            # A table of one column has no delimiter; no text contains this one.
-            sep=find_separator(text.lstrip().partition("\n")[0]) or "\x1f",
-            dtype=object,
-            na_filter=False,
-            index_col=False,
-            skipinitialspace=True,
-        )
-    except pandas.errors.ParserError as error:
+        # It warns of a first row that is too long, and cuts it off.
+        with warnings.catch_warnings(action="error", category=pandas.errors.ParserWarning):
+            return pandas.read_csv(
+                io.StringIO(text),
+                # A table of one column has no delimiter; no text contains this one.
+                sep=find_separator(text.lstrip().partition("\n")[0]) or "\x1f",
+                dtype=object,
+                na_filter=False,
+                index_col=False,
+                skipinitialspace=True,
+            )
+    except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise parser_error(error) from None
 
 
@@ -164,8 +167,7 @@ def _json_lines(text: str) -> Any:
     for number, line in enumerate(text.split("\n"), 1):
         try:
             if line.strip():
-                record = json.loads(line)
-                records.append({key: _cell(value) for key, value in record.items()})
+                records.append({key: _cell(value) for key, value in json.loads(line).items()})
         except (ValueError, RecursionError, AttributeError) as error:
             raise ValueError(
                 f'line {number}: is not a JSON object ({error}); write {{"text": "..."}}'
