@@ -216,7 +216,7 @@ def test_truncated_changed_and_large_files_are_rejected_or_intact(tmp_path, monk
     monkeypatch.setattr("odsymnmf.utils.available_memory", lambda: 100)
     monkeypatch.setattr("odsymnmf.utils.MIN_CHECKED", 0)
     path.write_bytes(whole)
-    with pytest.raises(MemoryError, match=r"f\.npz needs .* of memory, but only 0\.0 MiB"):
+    with pytest.raises(ValueError, match=r"f\.npz: it needs .* of memory, but only 0\.0 MiB"):
         od.load(path)
 
 

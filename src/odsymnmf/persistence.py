@@ -43,11 +43,9 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     ValueError
-        If the file is damaged, truncated, or was not written by ``save``.
+        If the file is damaged, truncated, was not written by ``save``, or does not fit into memory.
     OSError
         If the file does not exist or cannot be read.
-    MemoryError
-        If its arrays do not fit into memory.
 
     Examples
     --------
@@ -94,15 +92,13 @@ def read_arrays(path: str | Path, *kinds: str) -> tuple[dict[str, Any], dict[str
 
 def read_npz(path: str | Path) -> dict[str, Any]:
     """Read the arrays of an .npz file without unpickling; ValueError unless it is intact."""
-    with open(path, "rb") as file:
-        with valid(path):
-            if not is_zipfile(file):
-                raise ValueError("it is truncated, or was not written by odsymnmf")
-            size = sum(member.file_size for member in ZipFile(file).infolist())
-        check_memory(size, str(path), "use a machine with more memory")
-        with valid(path):
-            file.seek(0)
-            return dict(np.load(file, allow_pickle=False))
+    with open(path, "rb") as file, valid(path):
+        if not is_zipfile(file):
+            raise ValueError("it is truncated, or was not written by odsymnmf")
+        size = sum(member.file_size for member in ZipFile(file).infolist())
+        check_memory(size, "it", "use a machine with more memory")
+        file.seek(0)
+        return dict(np.load(file, allow_pickle=False))
 
 
 def flattened(arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +139,7 @@ def valid(path: str | Path) -> Iterator[None]:
     """Turn errors caused by the content of a file into a ValueError that names the file."""
     try:
         yield
-    except Exception as error:  # of many types; MemoryError if a header exaggerates
+    except Exception as error:  # of many types; MemoryError for sizes that may be wrong
         raise ValueError(
             f"cannot load {path}: {error or type(error).__name__}. Use another copy, or create it "
             "again."
