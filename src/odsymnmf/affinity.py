@@ -109,7 +109,7 @@ class NearestNeighborGraph(Precomputed):
     def fit(self, X: Any) -> Any:
         self.reference = X.copy()
         links = self.neighbors.kneighbors_graph()
-        return links.maximum(links.T)
+        return links.maximum(links.T).astype(X.dtype)
 
     def compare(self, X: Any) -> Any:
         return self.neighbors.kneighbors_graph(X)

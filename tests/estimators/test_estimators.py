@@ -40,7 +40,7 @@ def test_symnmf_fits_the_diagonal(A):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("affinity", ["precomputed", "cosine"])
+@pytest.mark.parametrize("affinity", ["precomputed", "cosine", "nearest_neighbors"])
 def test_floats_are_kept(A, dtype, affinity):
     model = ODSymNMF(3, affinity=affinity).fit(A.astype(dtype))
     assert model.membership_.dtype == dtype
