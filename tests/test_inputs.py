@@ -155,7 +155,7 @@ def test_results_are_read_with_their_names_and_refined_labels(G):
         (np.full((4, 4), np.nan), "unknown .*every item is unassigned"),
         (np.eye(4) - 1, "positive: every item is unassigned.*exp"),
         (np.ones((2, 2)), "3 clusters for 2 items: at least 1"),
-        (np.abs(np.subtract.outer(np.arange(8.0), np.arange(8))), "looks like distances.*exp"),
+        (np.subtract.outer(np.arange(8.0), np.arange(8)) ** 2, "looks like distances.*exp"),
     ],
 )
 def test_input_without_a_useful_result_warns(A, message):

@@ -241,8 +241,11 @@ def warn_about_input(A: Similarity, r: Any) -> None:
 
 
 def _are_distances(A: Array) -> bool:
-    """Return whether the diagonal is zero and a sample satisfies the triangle inequality."""
-    D = np.asarray(A[:N_DISTANCE_ITEMS, :N_DISTANCE_ITEMS], dtype=np.float64)
+    """Return whether the diagonal is zero and roots of a sample satisfy the triangle inequality.
+
+    Those of distances do, and those of squared Euclidean and of cosine distances.
+    """
+    D = np.sqrt(np.maximum(A[:N_DISTANCE_ITEMS, :N_DISTANCE_ITEMS], 0), dtype=np.float64)
     off = D[~np.eye(len(D), dtype=bool)]
     # Where no entry exceeds twice another, the triangle inequality says nothing.
     if len(D) < 5 or np.diagonal(A).any() or not 0 < 2 * off.min() < off.max():
