@@ -319,25 +319,24 @@ def test_a_list_of_edges_is_no_similarity(edges, remedy):
     names = ["source", "target"]  # items that are called so
     A = pd.DataFrame([[0, 1], [1, 0]], index=names, columns=names)
     assert inputs.to_similarity_matrix(A).names == names
+    assert ODSymNMF(1, affinity="cosine").fit(pd.concat([A, A])).item_names_ == 2 * names
 
 
 def test_what_is_no_similarity_names_the_remedy(tmp_path):
     G = nx.karate_club_graph()
-    model = ODSymNMF(2).fit(G)
+    model, points = ODSymNMF(2).fit(G), ODSymNMF(2, affinity="rbf").fit(np.eye(3))
     (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04 broken")
     for call, remedy in [
-        (lambda: ODSymNMF(2).fit(tmp_path / "graph.csv"), "odsymnmf.io.read"),
-        (lambda: ODSymNMF(2).fit(["one text", "another"]), "TfidfVectorizer"),
+        (lambda: points.fit(tmp_path / "graph.csv"), "odsymnmf.io.read"),
         (lambda: ODSymNMF(2, affinity="cosine").fit(pd.Series(["a", np.nan])), "TfidfVectorizer"),
-        (lambda: ODSymNMF(2, affinity="rbf").fit(pd.DataFrame({"t": ["a", "b"]})), "column 't'"),
+        (lambda: points.predict(pd.DataFrame({"t": ["a", "b"]})), "column 't'"),
         (lambda: ODSymNMF(2).fit(model.similarity_), "pass the features"),
         (lambda: ODSymNMF(2).fit(np.array(["one text", "another"], object)), "TfidfVectorizer"),
         (lambda: od.factorize(list(G.edges), 2), "networkx.Graph"),
         (lambda: model.predict(G), "one row per new item"),
-        (lambda: ODSymNMF(2).fit(None), "got None"),
         (lambda: od.factorize({"a": 1}, 2), "got dict; .* or a graph"),
         (lambda: od.factorize(od.datasets.cliques([3, 2]), 2), "tuple.*the matrix alone"),
-        (lambda: od.factorize(("ann", 3, G), 2), "expected a matrix of numbers, got tuple"),
+        (lambda: od.factorize(["one text", None], 2), "TfidfVectorizer"),
         (lambda: od.io.read(tmp_path / "book.xlsx"), "spreadsheet; save the sheet as CSV"),
         (lambda: od.choose.n_clusters(G, "2-6"), "range"),
     ]:

@@ -120,7 +120,8 @@ def test_top_features_match_the_formula():
             assert len(words) == (expected[l] > 0).sum()
     named = [[(names[t], weight) for t, weight in words[:2]] for words in top_features(H, X)]
     assert top_features(H, X, names, n_top=2) == named
-    assert top_features(H, pd.DataFrame(X, columns=names), n_top=2) == named
+    for table in (pd.DataFrame(X, columns=names), od.io.Dataset(X, None, feature_names=names)):
+        assert top_features(H, table, n_top=2) == named
 
 
 @given(n=st.integers(1, 12), r=st.integers(1, 6), seed=st.integers(0, 10**6))

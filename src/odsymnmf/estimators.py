@@ -54,8 +54,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         ``l1_ratio``; or the larger of these two. l2 is the better choice for sparse graphs.
     l1_ratio : float, default=0.5
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
-    affinity : {"precomputed", "cosine", "rbf", "nearest_neighbors"} or callable, \
-            default="precomputed"
+    affinity : str or callable, default="precomputed"
         Where the similarities come from:
 
         - "precomputed": X is A, dense or sparse.
@@ -298,8 +297,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             X, own_names = features_and_names(X)
         names = names or own_names
         X = self._validated(X, reset=True)
-        weights = weights_for(weights, names)
-        raw = as_similarity(self._affinity.fit(X), weights, self.zero_weight)
+        raw = as_similarity(self._affinity.fit(X), weights_for(weights, names), self.zero_weight)
         self._fit(X, raw, self._number_of_clusters(raw, options), options)
         self.item_names_ = names
         return self

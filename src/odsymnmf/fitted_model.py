@@ -12,6 +12,7 @@ import odsymnmf
 from odsymnmf.affinity import make_affinity
 from odsymnmf.inputs import (
     Dataset,
+    features_and_names,
     first_difference,
     is_frame,
     is_igraph,
@@ -336,6 +337,8 @@ class FittedModelMixin:
         finite: Any = not is_precomputed  # `as_similarity` checks all but the diagonal
         if is_precomputed and not reset:
             X, finite = self._in_fitted_order(X), "allow-nan"
+        elif not is_precomputed:
+            X, _ = features_and_names(X)
         if sparse.issparse(X):
             X = as_csr(X, "X")
         X = validate_data(

@@ -112,11 +112,6 @@ def to_similarity_matrix(
     is_array = isinstance(A, np.ndarray) and A.dtype.kind in "biuf"
     if (is_array or sparse.issparse(A)) and edge_weight in ("weight", None):
         return Dataset(A, None)
-    if isinstance(A, str | bytes | PathLike):
-        raise ValueError(
-            f"A is text ({str(A)[:40]!r}), not similarities; read the file first, for example with "
-            "odsymnmf.io.read, scipy.sparse.load_npz or pandas.read_csv."
-        )
     if is_dask(A):
         raise ValueError(
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
@@ -160,11 +155,11 @@ def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
             "X is AnnData; pass the features to compare, for example adata.obsm['X_pca'], or use "
             'affinity="precomputed" to cluster obsp["connectivities"].'
         )
+    if is_frame(X):  # whatever its columns are called: source and target may be words
+        _frame_values(X)  # refuses columns of texts
+        return X, list(X.index)
     _refuse_other(X)
-    if not is_frame(X):
-        return X, None
-    _frame_values(X)  # refuses columns of texts
-    return X, list(X.index)
+    return X, None
 
 
 def with_names(sets: list[list[int]], names: Sequence[Any] | None) -> list[list[Any]]:
@@ -190,13 +185,16 @@ def _refuse_other(X: Any) -> None:
     """Raise an error for texts, edges, None and collections that are not of numbers."""
     if sparse.issparse(X):  # a DOK array is a dict
         return
-    is_list = isinstance(X, list | tuple)
-    values = X if is_list else np.asarray(X) if getattr(X, "ndim", 0) == 1 else ()
-    enough = all if is_list else any  # an empty cell of a Series is NaN
-    if len(values) and enough(isinstance(text, str) for text in values):
+    if isinstance(X, str | bytes | PathLike):
+        raise ValueError(
+            f"this is text ({str(X)[:40]!r}), not a matrix; read the file first, for example with "
+            "odsymnmf.io.read, scipy.sparse.load_npz or pandas.read_csv."
+        )
+    is_flat = isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1
+    if is_flat and any(isinstance(text, str) for text in X):  # an empty cell of a Series is NaN
         raise ValueError(
             "this is a list of texts; count their words first, for example with scikit-learn's "
-            'TfidfVectorizer().fit_transform(texts), and use affinity="cosine".'
+            'TfidfVectorizer, and use affinity="cosine".'
         )
     _refuse_edges(X)
     if X is None or isinstance(X, dict | set | int | float | list | tuple):
@@ -367,9 +365,7 @@ def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None
         raise ValueError(
             f"edge_weight={weight!r}, but no edge has this attribute; the edges have: {known}."
         )
-    numeric = [
-        key for key, values in attributes.items() if all(isinstance(x, Real) for x in values)
-    ]
+    numeric = [k for k, values in attributes.items() if all(isinstance(x, Real) for x in values)]
     if numeric:
         warnings.warn(
             f"no edge has the attribute 'weight', so every edge has weight 1; the numeric "

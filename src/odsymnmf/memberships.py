@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
-from odsymnmf.inputs import is_frame, with_names
+from odsymnmf.inputs import features_and_names, is_frame, with_names
 from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_of
 from odsymnmf.similarity import Gram, Similarity, as_similarity
 from odsymnmf.solvers.losses import make_solver
@@ -277,10 +277,10 @@ def top_features(
     ----------
     H : array-like or scipy sparse array of shape (n, r)
         Memberships.
-    X : array-like, scipy sparse matrix or array, or DataFrame of shape (n, m)
+    X : array-like, scipy sparse matrix or array, DataFrame or Dataset of shape (n, m)
         Nonnegative features, for example the tf-idf weights of words, or the expression of genes.
     names : sequence of m names, optional
-        Of the features; by default the columns of a DataFrame, else numbers.
+        Of the features; by default those of a DataFrame or Dataset, else numbers.
     n_top : int
         Maximum number of features per cluster.
 
@@ -297,8 +297,9 @@ def top_features(
     >>> [[word for word, _ in words] for words in top]
     [['ship'], ['cow', 'the']]
     """
-    if names is None and is_frame(X):
-        names = list(X.columns)
+    if names is None:
+        names = list(X.columns) if is_frame(X) else getattr(X, "feature_names", None)
+    X, _ = features_and_names(X)
     X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     M = as_matrix(H)
     if X.ndim != 2 or X.shape[0] != M.shape[0]:
