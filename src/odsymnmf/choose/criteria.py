@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
-from sklearn.preprocessing import normalize
+from sklearn.metrics.pairwise import cosine_similarity
 
+from odsymnmf.membership_view import as_matrix
 from odsymnmf.similarity import as_similarity
 from odsymnmf.utils import Array, plain_signature
 
@@ -101,7 +102,7 @@ def adjusted_rand_index(a: Array, b: Array) -> float:
 
 
 @plain_signature
-def agreement(H: ArrayLike, K: ArrayLike) -> Array:
+def agreement(H: Any, K: Any) -> Array:
     """Return the cosine of every column of H with its partner in K: how similar the clusters are.
 
     Columns are matched one to one, so that the sum of h_l . k_m / (|h_l| |k_m|) over the matched
@@ -109,7 +110,7 @@ def agreement(H: ArrayLike, K: ArrayLike) -> Array:
 
     Parameters
     ----------
-    H, K : array-like of shapes (n, r) and (n, s)
+    H, K : ODSymNMF, Factorization, or array-like or sparse of shapes (n, r) and (n, s)
         Memberships of the same items, for example from two initializations.
 
     Returns
@@ -124,13 +125,13 @@ def agreement(H: ArrayLike, K: ArrayLike) -> Array:
     >>> agreement([[1, 0], [1, 0], [0, 1], [0, 1]], [[0, 2], [0, 2], [0, 2], [3, 0]])
     array([0.81649658, 0.70710678])
     """
-    first, second = (np.asarray(M, dtype=np.float64) for M in (H, K))
-    if first.ndim != 2 or second.ndim != 2 or len(first) != len(second):
+    first, second = (as_matrix(M).astype(np.float64) for M in (H, K))
+    if first.shape[0] != second.shape[0]:
         raise ValueError(
             "agreement compares memberships of the same items, arrays of shapes (n, r) and (n, s); "
             f"got shapes {first.shape} and {second.shape}."
         )
-    cosines = normalize(first, axis=0).T @ normalize(second, axis=0)
+    cosines = cosine_similarity(first.T, second.T)
     matched = np.zeros(first.shape[1])
     columns, partners = linear_sum_assignment(cosines, maximize=True)
     matched[columns] = cosines[columns, partners]
