@@ -10,7 +10,7 @@ from pathlib import Path
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 # What only developers need may be as new as it likes.
 TOOLS = {"dev", "docs", "integrations", "bench"}
-BOUND = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)")
+BOUND = re.compile(r"([A-Za-z0-9_.-]+)(?:\[\w+\])?>=([0-9.]+)")
 # What the oldest versions need without saying so: Matplotlib 3.8 calls what pyparsing deprecates.
 BESIDES = ["pyparsing<3.3"]
 
