@@ -78,9 +78,8 @@ def make(loss, A, H, upper, storage):
     if storage == "sparse H":
         options = {"share": 0.0} if loss == "l2" else {}
         stored = links(A.to_csr())
-        return SPARSE_LOSSES[loss](
-            stored, SparseH(H, A.dtype), A.weights, upper=upper, cap=None, **options
-        )
+        M = SparseH(H, A.dtype)
+        return SPARSE_LOSSES[loss](stored, M, A.weights, upper=upper, **options)
     name, diagonal = ("l2", "fit") if loss == "symnmf" else (loss, "ignore")
     solver = make_solver(name, A, upper, diagonal=diagonal, l1_ratio=L1_RATIO)
     solver.H = H.copy()

@@ -110,7 +110,7 @@ def as_view(H: Any, n: int | None = None, labels: ArrayLike | None = None) -> Me
         view = H
     else:
         labels = getattr(H, "labels_", None) if labels is None else labels
-        view = MembershipView(_nonzeros(as_matrix(H)), labels)
+        view = MembershipView(nonzeros(as_matrix(H)), labels)
     if n is not None and view.n != n:
         raise ValueError(f"A is of {n} items, but H has {view.n} rows.")
     return view
@@ -130,7 +130,7 @@ def as_matrix(H: Any) -> Any:
     return M
 
 
-def _nonzeros(M: Any) -> sparse.csr_array:
+def nonzeros(M: Any) -> sparse.csr_array:
     """Return a CSR array in canonical form without stored zeros."""
     if not sparse.issparse(M):
         return sparse.csr_array(M)

@@ -11,21 +11,20 @@ from scipy import sparse
 
 from odsymnmf.kernels import sparse_h as kernels
 from odsymnmf.kernels.sparse_h import EMPTY, SHORT, Links, Log, Pairs
-from odsymnmf.membership_view import as_view
-from odsymnmf.similarity.weights import keep_entries
+from odsymnmf.membership_view import as_view, nonzeros
+from odsymnmf.similarity.weights import without_diagonal
 from odsymnmf.utils import Array, as_csr
 
 # Capacity of a log per nonzero of H: unused pages take no memory, but a longer log is a copy.
 CAPACITY_PER_ENTRY = 8
-# Up to this many columns, D is stored in full, 16 bytes a pair.
-FULL_SIDE = 1024
+# Up to this many columns, D is stored in full, 16 bytes a pair; else in a table of 2^MIN_BITS slots
+# that grows.
+FULL_SIDE, MIN_BITS = 1024, 12
 
 
 def links(A: Any) -> Links:
     """Return the arrays of a symmetric CSR array, with sorted indices and no diagonal."""
-    A = sparse.csr_array(A)
-    rows = np.repeat(np.arange(A.shape[0], dtype=A.indices.dtype), np.diff(A.indptr))
-    A = keep_entries(A, rows != A.indices)
+    A = without_diagonal(sparse.csr_array(A))
     if not A.has_sorted_indices:
         A = A.sorted_indices()
     data = A.data if A.data.dtype in (np.float64, np.float32) else A.data.astype(np.float64)
@@ -83,7 +82,7 @@ class SparseH:
             )
         self.dtype = np.dtype(dtype)
         self.rows: Log
-        self._fill(_canonical(H), H.shape[1])
+        self._fill(nonzeros(H), H.shape[1])
 
     @property
     def n(self) -> int:
@@ -128,8 +127,8 @@ class SparseH:
         H = self.csr()
         return np.bincount(H.indices, weights=H.data.astype(np.float64), minlength=self.r)
 
-    def clean_columns(self) -> int:
-        """Clear columns with one entry, balance those with two; return how many were cleared.
+    def clean_columns(self) -> None:
+        """Clear columns with one entry, balance those with two.
 
         Neither changes the objective over pairs: a lone entry meets only itself, and (s, t)
         explains one pair by s t, as (sqrt(s t), sqrt(s t)) does.
@@ -143,12 +142,11 @@ class SparseH:
         lone = counts[H.indices] == 1
         if len(pairs) or lone.any():
             H.data[lone] = 0
-            self._fill(_canonical(H), self.r)
-        return int(lone.sum())
+            self._fill(nonzeros(H), self.r)
 
     def keep_columns(self, columns: Any) -> None:
         """Drop all columns but these, which take the given order."""
-        self._fill(_canonical(self.csr()[:, np.asarray(columns, dtype=np.intp)]), len(columns))
+        self._fill(nonzeros(self.csr()[:, np.asarray(columns, dtype=np.intp)]), len(columns))
 
     def drop_empty(self) -> None:
         """Drop the columns without an entry."""
@@ -178,20 +176,12 @@ def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> l
     return [items for items in sets if len(items) >= least]
 
 
-def _canonical(H: sparse.csr_array) -> sparse.csr_array:
-    """Return H with summed duplicates, no stored zero, sorted columns."""
-    H = sparse.csr_array(H)
-    H.sum_duplicates()
-    H.eliminate_zeros()
-    H.sort_indices()
-    return H
-
-
-def empty_pairs(r: int, bits: int = 12, full_side: int = FULL_SIDE) -> Pairs:
-    """Return D = 0: a full table for small r, else a hash table of 2^bits slots."""
-    full = r <= full_side
+def empty_pairs(r: int, bits: int | None = None) -> Pairs:
+    """Return D = 0: a hash table of 2^bits slots, without ``bits`` a full table if r is small."""
+    full = bits is None and r <= FULL_SIDE
     # Keys next to values: one memory access for both.
-    table = np.zeros(max(r * r, 2) if full else 1 << bits, dtype=[("key", "i8"), ("value", "f8")])
+    size = max(r * r, 2) if full else 1 << (bits or MIN_BITS)
+    table = np.zeros(size, dtype=[("key", "i8"), ("value", "f8")])
     table["key"] = 0 if full else EMPTY
     return Pairs(
         diagonal=np.zeros(r),
@@ -208,14 +198,14 @@ def reserve_pairs(D: Pairs, pairs: int) -> Pairs:
     needed = 2 * (int(D.used[0]) + pairs)
     if D.side > 0 or needed <= len(D.key):
         return D
-    new = empty_pairs(len(D.diagonal), int(needed).bit_length(), full_side=-1)
+    new = empty_pairs(len(D.diagonal), int(needed).bit_length())
     kernels.add_pairs(D, new)
     return new._replace(diagonal=D.diagonal, peak=D.peak)
 
 
-def gram(H: sparse.csr_array, full_side: int = FULL_SIDE) -> tuple[Pairs, float]:
+def gram(H: sparse.csr_array) -> tuple[Pairs, float]:
     """Return D = H^T H and sum_{i != j} (h_i . h_j)^2, at the cost of the pairs in the rows."""
-    D = empty_pairs(H.shape[1], full_side=full_side)
+    D = empty_pairs(H.shape[1])
     indptr: Any = H.indptr.astype(np.int64, copy=False)
     row, squares = 0, 0.0
     while True:

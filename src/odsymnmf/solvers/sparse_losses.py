@@ -26,7 +26,6 @@ from odsymnmf.solvers.rounds import (
     pairs_inside,
 )
 from odsymnmf.solvers.sparse_h import (
-    FULL_SIDE,
     SparseH,
     empty_log,
     empty_pairs,
@@ -63,8 +62,6 @@ class SparseLoss:
     weights : PairWeights
     upper : float
         Upper bound on the entries of H.
-    cap : int or None
-        Maximum number of candidate columns of an item besides its own.
     """
 
     name: ClassVar[str]
@@ -86,20 +83,15 @@ class SparseLoss:
         weights: PairWeights = EQUAL,
         *,
         upper: float = np.inf,
-        cap: int | None = CAP,
     ):
         self.A, self.H = A, H
         self.w0, self.E = float(weights.default), kernel_weights(weights, len(A.indptr) - 1)
-        self.upper, self.cap = upper, cap
+        self.upper = upper
         self._inside: Any = None
 
     @property
     def n(self) -> int:
         return self.H.n
-
-    @property
-    def _cap(self) -> int:
-        return self.H.r if self.cap is None else self.cap
 
     def objective_at_zero(self) -> float:
         """Return f(0)."""
@@ -175,8 +167,9 @@ class SparseLoss:
     ) -> tuple[int, int, Array, float]:
         """Solve rows into ``out``.
 
-        Return the number of rows solved, the capacity that the next row needs, the decreases and
-        the violation.
+        ``position`` is that of the first item in the sweep; against a fixed H it is 1. Return the
+        number of rows solved, the capacity that the next row needs, the decreases and the
+        violation.
         """
         raise NotImplementedError
 
@@ -220,8 +213,8 @@ class SparseLoss:
         span = self.H.rows.span[items]
         entries = 2 * int((span[:, 1] - span[:, 0]).sum()) + 64
         out, decreases, violation = self.solve_into_log(items, entries)
-        moved, between, change = self._change(items, out)
-        return RowUpdates((out, between), moved, decreases, violation, change)
+        moved, pair_terms, change = self._change(items, out)
+        return RowUpdates((out, pair_terms), moved, decreases, violation, change)
 
     def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
         """Return which items move, the pair terms without stored pairs, and the change of sums."""
@@ -240,8 +233,8 @@ class SparseLoss:
             moved,
         )
         across, change = self._join([part.change for part in parts])
-        between = sum(part.rows[1] for part in parts) + across
-        decreases = sum(part.decreases for part in parts) - self.w0 * between
+        pair_terms = sum(part.rows[1] for part in parts) + across
+        decreases = sum(part.decreases for part in parts) - self.w0 * pair_terms
         violation = self.combine_violations([part.violation for part in parts])
         return RowUpdates(rows, moved, decreases, violation, change)
 
@@ -304,19 +297,17 @@ class SparseL2(SparseLoss):
         upper: float = np.inf,
         share: float = SHARE,
         penalized: bool = True,
-        cap: int | None = CAP,
-        full_side: int = FULL_SIDE,
     ):
-        super().__init__(A, H, weights, upper=upper, cap=cap)
-        self.share, self.penalized, self.full_side = share, penalized, full_side
+        super().__init__(A, H, weights, upper=upper)
+        self.share, self.penalized = share, penalized
         self.penalties = np.full(H.n, -1.0 if penalized else 0.0)
         self._last_penalties = self.penalties  # those of the last complete sweep
-        self.D = empty_pairs(0, 1, full_side=-1)  # computed by `refresh`
+        self.D = empty_pairs(0, 1)  # computed by `refresh`
         self._sweeps, self._inexact, self._recomputed = 0, False, 0
         self._lock = Lock()
 
     def _all_pairs(self, M: Any) -> float:
-        return gram(M, self.full_side)[1]
+        return gram(M)[1]
 
     def penalty(self, H: SparseH) -> float:
         """Return sum_k p_k |h_k|_0, with the penalties of the last complete sweep."""
@@ -325,7 +316,7 @@ class SparseL2(SparseLoss):
 
     def refresh(self, penalties: bool = True) -> None:
         """Recompute D; the next sweep sets the penalties."""
-        self.D, _ = gram(self.H.csr(), self.full_side)
+        self.D, _ = gram(self.H.csr())
         if penalties and self.penalized:
             self.penalties = np.full(self.n, -1.0)
 
@@ -365,7 +356,7 @@ class SparseL2(SparseLoss):
         work = sparse_l2.workspace(self.D, self.H.dtype, longest)
         done, need, loss, penalized, violation, recomputed = sparse_l2.sparse_l2_rows(
             items, self.A, self.w0, self.E, self.H.rows, self.D, out, self.penalties, self.share,
-            self.upper, self._cap, passes, in_place, work,
+            self.upper, CAP, passes, in_place, work,
         )  # fmt: skip
         with self._lock:
             self._recomputed += recomputed
@@ -381,15 +372,15 @@ class SparseL2(SparseLoss):
 
     def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
         moved = np.empty(len(items), dtype=np.bool_)
-        change = empty_pairs(0, (8 * len(items)).bit_length(), full_side=-1)
-        done, between = 0, 0.0
+        change = empty_pairs(0, (8 * len(items)).bit_length())
+        done, pair_terms = 0, 0.0
         while done < len(items):
             done, need, more = sparse_rounds.gram_changes(
                 done, items, out, self.H.rows, moved, change
             )
-            between += float(more)
+            pair_terms += float(more)
             change = reserve_pairs(change, need * (need + 1) // 2)
-        return moved, between, change
+        return moved, pair_terms, change
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
         capacity = sum(int(more.used[0]) for more in changes[1:])
@@ -419,7 +410,7 @@ class SparseL2(SparseLoss):
         if self._sweeps > 0:
             side, used = arrays["side"]
             bits = len(arrays["key"]).bit_length() - 1
-            self.D = empty_pairs(self.H.r, bits, full_side=int(side) or -1)
+            self.D = empty_pairs(self.H.r, None if side else bits)
             for name in ("diagonal", "peak", "key", "value"):
                 getattr(self.D, name)[:] = arrays[name]
             self.D.used[0] = used
@@ -470,14 +461,14 @@ class SparseL1(SparseLoss):
         work = sparse_l1.workspace(self.H.r, self.H.dtype, longest)
         done, need, decrease, largest = sparse_l1.sparse_l1_rows(
             items, position, self.A, self.w0, self.E, self.H.rows, self.sums, out, self.upper,
-            self._cap, passes, in_place, work,
+            CAP, passes, in_place, work,
         )  # fmt: skip
         return done, need, np.full(2, float(decrease)), float(largest)
 
     def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
         moved, change = np.empty(len(items), dtype=np.bool_), np.zeros(self.H.r)
-        between = sparse_rounds.sum_changes(items, out, self.H.rows, moved, change)
-        return moved, float(between), change
+        pair_terms = sparse_rounds.sum_changes(items, out, self.H.rows, moved, change)
+        return moved, float(pair_terms), change
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
         total, across = changes[0], 0.0
