@@ -29,7 +29,7 @@ MIN_SIZE = 3
 BLOCK = 2**16
 
 
-def ego_networks(A: Links, *, min_size: int = MIN_SIZE) -> list[Array]:
+def ego_networks(A: Links) -> list[Array]:
     """Return overlapping sets of items, each grown from the ego network of one item.
 
     Ego networks are those of the graph of the links whose ends have more common neighbors than
@@ -44,8 +44,6 @@ def ego_networks(A: Links, *, min_size: int = MIN_SIZE) -> list[Array]:
     ----------
     A : Links
         Symmetric, sorted, without diagonal; negative similarities are left out.
-    least : int
-        The smallest set to return.
     """
     n = len(A.indptr) - 1
     degree = np.diff(A.indptr)
@@ -65,7 +63,7 @@ def ego_networks(A: Links, *, min_size: int = MIN_SIZE) -> list[Array]:
             MIN_ENTRY,
             covered,
             n,
-            min_size,
+            MIN_SIZE,
             2 * n + 64,
         )
         sets += [np.sort(s) for s in np.split(items, begin[1:-1])] if len(begin) > 1 else []

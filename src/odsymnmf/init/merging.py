@@ -50,11 +50,11 @@ def merge_columns(
     return M
 
 
-def merge_sets(A: Links, sets: list[Array], min_ratio: float = MIN_RATIO) -> list[Array]:
+def merge_sets(A: Links, sets: list[Array]) -> list[Array]:
     """Merge parts of one group, the best mergers first; return the sets."""
     n_new = len(sets)
     for _ in range(N_ROUNDS):
-        first, second, ratio = _mergeable(A, sets, n_new, min_ratio)
+        first, second, ratio = _mergeable(A, sets, n_new)
         used = np.zeros(len(sets), dtype=bool)
         merged = []
         for p in np.argsort(-ratio, kind="stable"):
@@ -70,9 +70,8 @@ def merge_sets(A: Links, sets: list[Array], min_ratio: float = MIN_RATIO) -> lis
     return sets
 
 
-def _mergeable(
-    A: Links, sets: list[Array], n_new: int, min_ratio: float
-) -> tuple[Array, Array, Array]:
+def _mergeable(A: Links, sets: list[Array], n_new: int) -> tuple[Array, Array, Array]:
+    """Return pairs of sets, and what one column explains of what two do, at least MIN_RATIO."""
     M = incidence(len(A.indptr) - 1, sets)
     begin = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     items = np.concatenate(sets).astype(np.int32) if sets else np.empty(0, dtype=np.int32)
@@ -83,7 +82,7 @@ def _mergeable(
         first, second = np.empty((2, capacity), np.int64)
         ratio = np.empty(capacity)
         n_pairs = sparse_sets.mergeable(
-            A, M.indptr, M.indices, begin, items, inside, n_new, min_ratio, first, second, ratio
+            A, M.indptr, M.indices, begin, items, inside, n_new, MIN_RATIO, first, second, ratio
         )
         if n_pairs <= capacity:
             return first[:n_pairs], second[:n_pairs], ratio[:n_pairs]

@@ -10,6 +10,7 @@ multiple of the graph has the same partitions.
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating_kernel
+from odsymnmf.kernels.sparse_h import lower_bound
 
 TIE = 1e-10
 
@@ -21,6 +22,7 @@ def move_nodes(G, volume, label, total, rate, largest, order, visits):
     ``total`` holds the volumes of the groups, ``rate`` is resolution / total volume. No node moves
     to a group whose volume would exceed ``largest``. Nodes whose neighbor moved are visited again,
     each at most ``visits`` times on average.
+    Costs the links of the nodes that are visited.
     """
     indptr, indices, data = G.indptr, G.indices, G.data
     n = len(volume)
@@ -72,7 +74,7 @@ def refine_partition(G, volume, label, total, rate, order):
     """Return a partition of every group into well connected parts (Leiden, greedy variant).
 
     Nodes that are still alone join the part of largest gain in their group, if both the node and
-    the part are well connected to the rest of the group.
+    the part are well connected to the rest of the group. Costs O(links).
     """
     indptr, indices, data = G.indptr, G.indices, G.data
     n = len(volume)
@@ -118,6 +120,7 @@ def aggregate(G, label, indptr, indices, data):
     """Write the graph of the groups; its diagonal holds twice the weight inside.
 
     ``indices`` and ``data`` have capacity for the entries of G. Return the number of entries.
+    Costs O(links).
     """
     n, k = len(label), len(indptr) - 1
     first = np.zeros(k + 1, dtype=np.int64)
@@ -146,7 +149,10 @@ def aggregate(G, label, indptr, indices, data):
 
 @allocating_kernel
 def inner_sums(G, label, x, sums):
-    """sums_l += sum of x_i A_ij x_j over the pairs of group l; labels below zero are in none."""
+    """sums_l += sum of x_i A_ij x_j over the pairs of group l; labels below zero are in none.
+
+    Costs O(links).
+    """
     for i in range(len(label)):
         l, products = label[i], 0.0
         if l >= 0:
@@ -162,7 +168,8 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
 
     Only the groups of its neighbors are compared; the item stays where there is a tie. ``model``
     has log(omega_ab) for the pairs of groups with links, sorted; without links it is
-    -log(1 + root_a root_b). ``rest_a`` is sum_b omega_ab v_b / sum(v).
+    -log(1 + root_a root_b). ``rest_a`` is sum_b omega_ab v_b / sum(v). Costs the links,
+    and for each item the square of the number of adjacent groups.
     """
     k = len(rest)
     link, adjacent, slot = np.empty(k), np.empty(k, dtype=np.int32), np.full(k, -1, dtype=np.int32)
@@ -184,15 +191,10 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
             gain = (TIE * (a == current) - rest[a]) * degrees[i]
             for t in range(count):
                 b = adjacent[t]
-                low, high = model.indptr[a], model.indptr[a + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if model.indices[middle] < b:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < model.indptr[a + 1] and model.indices[low] == b:
-                    gain += link[t] * model.data[low]
+                end = model.indptr[a + 1]
+                p = lower_bound(model.indices, model.indptr[a], end, b)
+                if p < end and model.indices[p] == b:
+                    gain += link[t] * model.data[p]
                 else:
                     gain -= link[t] * np.log(1.0 + root[a] * root[b])
             if gain > best_gain:

@@ -94,7 +94,10 @@ def add_pair(l, t, change, side, keys, values, used):
 
 @allocating_kernel
 def add_pairs(change, D):
-    """D += a change of it; return 2 <D, change>, with the pairs of different columns twice."""
+    """D += a change of it; return 2 <D, change>, with the pairs of different columns twice.
+
+    Costs the length of the table of the change.
+    """
     side, keys, values, used = D.side, D.key, D.value, D.used
     product = 0.0
     for b in range(len(change.key)):
@@ -114,7 +117,7 @@ def add_gram(first, indptr, column, value, D):
     """Add rows ``first``, first + 1, ... of a CSR H to D, as many as there is capacity for.
 
     Return the next row, and the growth of sum_{i != j} (h_i . h_j)^2, which is made of sums
-    over the rows before each row, so that nothing cancels.
+    over the rows before each row, so that nothing cancels. Costs the pairs of entries in each row.
     """
     side, keys, values, used, diagonal = D.side, D.key, D.value, D.used, D.diagonal
     squares = 0.0
@@ -150,7 +153,7 @@ def set_row(H, begin, end, item):
 
 @allocating_kernel
 def fill_log(indptr, indices, data, H):
-    """Write a CSR H into an empty log, row after row."""
+    """Write a CSR H into an empty log, row after row, in O(memberships)."""
     for i in range(len(indptr) - 1):
         begin = H.top[0]
         for s in range(indptr[i], indptr[i + 1]):
@@ -162,7 +165,7 @@ def fill_log(indptr, indices, data, H):
 
 @allocating_kernel
 def read_log(H, indptr, indices, data):
-    """Write the current rows into CSR arrays of the right length."""
+    """Write the current rows into CSR arrays of the right length, in O(memberships)."""
     top = 0
     for i in range(len(H.span)):
         indptr[i] = top
@@ -174,16 +177,22 @@ def read_log(H, indptr, indices, data):
 
 
 @helper
-def weight_of(i, begin, end, indices, v):
-    """Return v_ki, given where the exceptions of row k are; zero for other pairs."""
-    low, high = begin, end
+def lower_bound(indices, low, high, i):
+    """Return the first position from low to high whose index is at least i, by binary search."""
     while low < high:
         middle = (low + high) // 2
         if indices[middle] < i:
             low = middle + 1
         else:
             high = middle
-    return v[low] if low < end and indices[low] == i else 0.0
+    return low
+
+
+@helper
+def weight_of(i, begin, end, indices, v):
+    """Return v_ki, given where the exceptions of row k are; zero for other pairs."""
+    s = lower_bound(indices, begin, end, i)
+    return v[s] if s < end and indices[s] == i else 0.0
 
 
 @helper

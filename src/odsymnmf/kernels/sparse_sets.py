@@ -8,22 +8,16 @@ the pairs of their common items, and their best entries solve two linear equatio
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating_kernel, helper, prefetch
+from odsymnmf.kernels.sparse_h import lower_bound
 
 
 @allocating_kernel
 def upper_starts(indptr, indices):
-    """Return where in each row j its neighbors beyond j begin."""
+    """Return where in each row j its neighbors beyond j begin, by n binary searches."""
     n = len(indptr) - 1
     above = np.empty(n, dtype=np.int64)
     for j in range(n):
-        low, high = indptr[j], indptr[j + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < j:
-                low = middle + 1
-            else:
-                high = middle
-        above[j] = low
+        above[j] = lower_bound(indices, indptr[j], indptr[j + 1], j)
     return above
 
 
@@ -34,7 +28,7 @@ def common_neighbors(first, last, indptr, indices, above, where, counts):
     These are triangles k < j < i with first <= k < last. Each is found once, as a neighbor i of j
     that is also a neighbor of k, and counted for the pairs (k, j), (k, i) and (j, i). The pattern
     is symmetric, with sorted indices and no diagonal. ``where`` is workspace of n entries, -1 at
-    first: the position of (k, i) for the neighbors i > k of k.
+    first: the position of (k, i) for the neighbors i > k of k. Costs the paths k < j < i.
     """
     n = len(indptr) - 1
     for k in range(first, last):
@@ -63,6 +57,7 @@ def mirror(indptr, indices, above, counts):
     """Set counts of (j, k) to that of (k, j), k < j.
 
     For increasing k, the entries (j, k) of a row j are set in their order: ``fill[j]`` finds them.
+    Costs O(links).
     """
     fill = indptr[:-1].copy()
     for k in range(len(indptr) - 1):
@@ -120,7 +115,8 @@ def ego_sets(
     """Grow a set from the ego network of each item in turn, unless most of it is in other sets.
 
     Ego networks are those of the CSR triple ``seeds``; sets are grown in ``links``. ``covered``
-    marks the items of all sets. Return the items of the sets, and where each begins.
+    marks the items of all sets. Return the items of the sets, and where each begins. Costs the
+    links of the items of each set, in each step.
     """
     n = len(covered)
     x, g, visited = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_)
@@ -165,7 +161,8 @@ def ego_sets(
 def inside_sums(A, indptr, columns, inside):
     """Add A_kj to inside[l] for all linked pairs and all sets l that contain both k and j.
 
-    ``indptr`` and ``columns`` list, row by row and sorted, the sets of an item.
+    ``indptr`` and ``columns`` list, row by row and sorted, the sets of an item. Costs the sets of
+    the neighbors.
     """
     mark = np.full(len(inside), -1, dtype=np.int64)
     for k in range(len(A.indptr) - 1):
@@ -219,7 +216,8 @@ def mergeable(A, indptr, columns, begin, items, inside, n_new, min_ratio, first,
     "Nearly" is at least the fraction ``min_ratio``. Sets are given by item (``indptr``,
     ``columns``) and by set (``begin``, ``items``); ``inside`` is the sum of A over the ordered
     pairs of each. Only pairs with one of the first ``n_new`` sets are tested. Return the number
-    of pairs; only the first ``len(first)`` of them are written.
+    of pairs; only the first ``len(first)`` of them are written. Costs the sets of the neighbors,
+    and the links of both sets for each pair that may qualify.
     """
     r = len(inside)
     mark = np.zeros(len(A.indptr) - 1, dtype=np.int64)

@@ -79,7 +79,7 @@ class Rounds:
 
     Parameters
     ----------
-    solver : RowSolver
+    solver : object
         A loss and H: see `odsymnmf.solvers.losses` and `odsymnmf.solvers.sparse_losses`.
     n_threads : int
         Threads of this process.
@@ -129,11 +129,6 @@ class Rounds:
     def __call__(self, progress: Callable[[int], None] | None = None) -> SweepResult:
         """Update every row of H once; ``progress`` is called with the number of rows done."""
         items = self.solver.begin_sweep()
-        result: SweepResult = self.solver.end_sweep(items, *self.update_rows(progress))
-        return result
-
-    def update_rows(self, progress: Callable[[int], None] | None = None) -> tuple[Array, float]:
-        """Update every row of H once; return the decreases of the terms of f and the violation."""
         decreases, violations, done = np.zeros(2), [], 0
         for round in self._rounds:
             for decrease, violation in self._solve(round):
@@ -142,7 +137,9 @@ class Rounds:
             done += len(round.items)
             if progress is not None:
                 progress(done)
-        return decreases, self.solver.combine_violations(violations)
+        violation = self.solver.combine_violations(violations)
+        result: SweepResult = self.solver.end_sweep(items, decreases, violation)
+        return result
 
     def _solve(self, round: Round) -> list[tuple[Array, float]]:
         """Solve the rows of a round and apply them if f decreases, else those of its halves."""
