@@ -323,7 +323,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         return self
 
     def _fit(self, X: Any, raw: Any, r: int | None, options: FitOptions) -> None:
-        """Fit similarities and set the fitted attributes."""
+        """Fit ``raw`` similarities, which are not normalized yet, and set the fitted attributes."""
         summary = raw.summary()
         problem = prepare(raw, r, options, summary)
         self._affinity.normalization = problem.normalization
@@ -335,16 +335,17 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             H = best.H[:, order].sorted_indices()
         else:
             H = np.take(best.H, order, axis=1)
-        graph, groups = problem.graph, problem.groups
+        graph, partition = problem.graph, problem.partition
         if rule is None:
             self.labels_ = labels(H)
-        elif graph is None or groups is None:
+        elif graph is None or partition is None:
             self.labels_ = refine_labels(H, raw, rule=rule)
         else:
-            initial = np.where(groups.labels < 0, -1, np.argsort(order)[groups.labels])
-            refined = graph.refine(replace(groups, labels=labels(H)))
-            found = max(replace(groups, labels=initial), refined, key=graph.quality)
-            self.labels_ = found.labels.astype(np.intp)
+            # The better of the initial partition and the labels of H, refined.
+            initial = np.where(partition.labels < 0, -1, np.argsort(order)[partition.labels])
+            refined = graph.refine(replace(partition, labels=labels(H)))
+            best_partition = max(replace(partition, labels=initial), refined, key=graph.quality)
+            self.labels_ = best_partition.labels.astype(np.intp)
         self.membership_, self.n_clusters_ = H, int(H.shape[1])
         self.n_unassigned_ = int((self.labels_ < 0).sum())
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter

@@ -1,4 +1,4 @@
-"""factorize(A, r), and the objective of a factorization."""
+"""factorize(A, r), whose result is a `fit.Factorization`, and the objective of a given H."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -216,7 +216,7 @@ class Factorization:
 class Problem(NamedTuple):
     """Similarities as they are fitted, and the values of all options.
 
-    ``graph`` and ``groups`` are those of a multilevel initialization.
+    ``graph`` and ``partition`` are those of a multilevel initialization.
     """
 
     A: Similarity
@@ -225,7 +225,7 @@ class Problem(NamedTuple):
     settings: Settings
     normalization: Normalization | None
     graph: Graph | None = None
-    groups: Partition | None = None
+    partition: Partition | None = None
 
 
 def prepare(
@@ -233,9 +233,9 @@ def prepare(
 ) -> Problem:
     """Decide all options, normalize the similarities, and partition them if ``init`` says so.
 
-    With r = None, the initialization of a sparse H determines the number of clusters. Of small
-    graphs, labels from eigenvectors are candidates for the partition, too; without
-    ``random_state`` its seed is fixed.
+    ``raw`` are the similarities before they are normalized. With r = None, the initialization of a
+    sparse H determines the number of clusters. Of small graphs, labels from eigenvectors are
+    candidates for the partition, too; without ``random_state`` its seed is fixed.
     """
     warn_about_input(raw, r)
     settings = decide(raw, r, options, summary)
@@ -252,22 +252,22 @@ def prepare(
     graph, seed = Graph(nonnegative(raw)), 0
     if options.random_state is not None:
         seed = int(2**32 * as_random(options.random_state).uniform())
-    groups = graph.partition(r, seed)
+    partition = graph.partition(r, seed)
     if 0 < len(graph.links.data) * r <= MAX_SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
             H = rotate_to_axes(A, leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
-        other = Partition(labels, groups.resolution)
-        groups = max(groups, graph.refine(other), other, key=graph.quality)
-    n_groups, _ = graph.quality(groups)
+        other = Partition(labels, partition.resolution)
+        partition = max(partition, graph.refine(other), other, key=graph.quality)
+    n_groups, _ = graph.quality(partition)
     if n_groups < r:
         warnings.warn(
             f"{n_groups} groups found, fewer than the {r} clusters asked for: the other "
             "columns of H are zero. Use fewer clusters, or another init.",
             stacklevel=3,
         )
-    options = replace(options, init=columns(A, groups.labels, r), from_partition=True)
-    return Problem(A, r, options, settings, scaling, graph, groups)
+    options = replace(options, init=columns(A, partition.labels, r), from_partition=True)
+    return Problem(A, r, options, settings, scaling, graph, partition)
 
 
 def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None:
@@ -395,7 +395,7 @@ def _run(
 def _sweeps(
     n_jobs: int | None, solver: Any, make_rounds: Callable[..., Rounds] = Rounds
 ) -> AbstractContextManager[Callable[..., Any]]:
-    """Return the function that sweeps all rows: row by row, or in rounds on threads."""
+    """Return the context of the function that sweeps all rows, one by one or in rounds."""
     jobs = threads(n_jobs)
     return nullcontext(solver.sweep) if jobs is None else make_rounds(solver, jobs)
 

@@ -84,7 +84,8 @@ def set_entries(items, rows, H, column, upper, work):
 def best_item(v, H, c, taken):
     """Return the item not taken with the largest score v_i - h_i . c.
 
-    Where c >= 0 the product only lowers the score, and most items need no product.
+    Where c >= 0 the product only lowers the score, and most items need no product. Costs at most
+    O(r) for each item.
     """
     lowers = True
     for t in range(len(c)):
@@ -103,7 +104,10 @@ def best_item(v, H, c, taken):
 
 @kernel
 def add_item(k, indptr, indices, data, self_similarity, H, v, c):
-    """Add item k to the cluster, w += A_:,k: update v = A w and c = B^T w, over two hops."""
+    """Add item k to the cluster, w += A_:,k: update v = A w and c = B^T w.
+
+    Costs the rows of the neighbors of k, and O(r) for each neighbor.
+    """
     for p in range(indptr[k], indptr[k + 1] + 1):
         i, a = (indices[p], data[p]) if p < indptr[k + 1] else (k, self_similarity)
         v[i] += self_similarity * a

@@ -55,7 +55,7 @@ def workspace(rows: CsrRows, weighted: bool, r: int) -> Workspace:
 
 
 @inline
-def entry(x, half, reach, m, a, wa, work):
+def weighted_median(x, half, reach, m, a, wa, work):
     """Return the smallest minimizer of the entry whose value is x, given half = T / 2.
 
     That is the smallest breakpoint with at most half of the weight above it. One pass over the
@@ -251,7 +251,7 @@ def solve_row(at, x_row, rows, stored, weights, H, X, sums, work, bounds, new, o
             new_value = bounds.empty_column_value
         elif S[l] > half[l]:
             radius = reach[l] if reach[l] > 0.0 else T[l]
-            best = entry(old, half[l], radius, m, work.a[c], work.wa[c], work)
+            best = weighted_median(old, half[l], radius, m, work.a[c], work.wa[c], work)
             new_value = min(best, bounds.upper)
         out[o, l] = new_value
         step = out[o, l] - old

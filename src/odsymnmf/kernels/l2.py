@@ -192,7 +192,7 @@ def _violation(slope, old, upper):
 
 
 @inline
-def entries(at, source, weights, diagonal, H, D, work, bounds, start, out):
+def solve_row(at, source, weights, diagonal, H, D, work, bounds, start, out):
     """Set the entries of row x of an item to their optimum in turn, and write them to ``out``.
 
     ``start`` is what `begin_row` returned. Return how many entries x has or had, the decrease of f
@@ -295,7 +295,7 @@ def l2_rows(
         decrease, violation = 0.0, 0.0
         for _ in range(passes):
             at = RowRef(k, p, p if new else k, o)
-            m, decrease, violation = entries(
+            m, decrease, violation = solve_row(
                 at, source, weights, diagonal, H, gram.D, work, bounds, start, out
             )
             if violation <= tolerance:

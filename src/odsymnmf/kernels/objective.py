@@ -1,5 +1,7 @@
 """Sums over listed pairs: errors, the gain of a column, the loss from deleting a membership.
 
+The formulas are in docs/algorithms.md: "l1 at the cost of the stored entries", "Column restarts".
+
 Sums are in float64. Those of single items are returned one by one, so that the total does not
 depend on how the items are distributed.
 """
@@ -35,7 +37,7 @@ def column_gain(items, rows, v, j, H, power):
     """Return the increase of the error over the listed pairs if column j were removed.
 
     That is the sum of v (|e + x|^power - |e|^power), with e = a - h_i . h_k and x = H_ij H_kj; the
-    sum of the absolute values of its terms; and the sum of x.
+    sum of the absolute values of its terms; and the sum of x. Costs O(r) for each pair in column j.
     """
     total, size, products = 0.0, 0.0, 0.0
     for b in range(len(items)):
@@ -60,7 +62,8 @@ def column_gain(items, rows, v, j, H, power):
 def deletion_loss_at_zero(indptr, column, value, d_indptr, d_column, d_value, scale, increase):
     """Add scale times the change of sum_{j != i} (h_i . h_j)^2 without each entry.
 
-    Without entry x in column l that is x^2 (D_ll - x^2) - 2 x sum_t (D_lt - x h_it) h_it.
+    Without entry x in column l that is x^2 (D_ll - x^2) - 2 x sum_t (D_lt - x h_it) h_it. Costs a
+    row of D for each entry.
     """
     for i in range(len(indptr) - 1):
         begin, end = indptr[i], indptr[i + 1]
@@ -108,7 +111,8 @@ def _add_pair(k, a, v, w0, H, h, position, l1, l2, increase):
 def deletion_loss(items, A, w0, E, H, r, l1, l2, increase, zero_loss):
     """Add the difference of stored pairs to pairs with A_ij = 0, and the exceptions.
 
-    H is a CSR triple; ``zero_loss`` is set to the loss of the items without memberships.
+    H is a CSR triple; ``zero_loss`` is set to the loss of the items without memberships. Costs the
+    memberships of the neighbors.
     """
     h, position = np.zeros(r), np.full(r, -1)
     indptr, column, value = H
@@ -142,7 +146,7 @@ def sparse_error(A, w0, E, indptr, column, value, r, absolute):
 
     With p_ij = h_i . h_j that is w0 sum over stored pairs of (A_ij - p_ij)^2 - p_ij^2 for l2 and
     of |A_ij - p_ij| - p_ij for l1 (``absolute``), plus v_ij (A_ij - p_ij)^2 or v_ij |A_ij - p_ij|
-    over the exceptions.
+    over the exceptions. Costs the memberships of the neighbors.
     """
     x = np.zeros(r)
     total, exceptions = 0.0, 0.0
@@ -164,7 +168,10 @@ def sparse_error(A, w0, E, indptr, column, value, r, absolute):
 
 @allocating_kernel
 def sparse_pair_products(indptr, column, value, r):
-    """Return sum_{i != j} h_i . h_j = 2 sum_i h_i . (sum of the rows before i)."""
+    """Return sum_{i != j} h_i . h_j = 2 sum_i h_i . (sum of the rows before i).
+
+    Costs the memberships.
+    """
     before, total = np.zeros(r), 0.0
     for i in range(len(indptr) - 1):
         for s in range(indptr[i], indptr[i + 1]):

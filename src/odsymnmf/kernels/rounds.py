@@ -96,7 +96,10 @@ def _pair_sum(items, H, New, moved, change, squares, decrease, work):
 
 @kernel
 def gram_change(items, H, New, moved, decrease, change, work):
-    """Set which rows moved, add their E to the change of D; return sum <E_i, E_j>, i != j."""
+    """Set which rows moved, add their E to the change of D; return sum <E_i, E_j>, i != j.
+
+    Costs the squared number of entries of each row that moved.
+    """
     squares = 0.0
     for p in range(len(items)):
         moved[p], square = _add_change(items[p], p, H, New, change, work)
@@ -106,7 +109,7 @@ def gram_change(items, H, New, moved, decrease, change, work):
 
 @kernel
 def copy_moved_rows(items, New, moved, H):
-    """Set the rows of H that have moved."""
+    """Set the rows of H that have moved, in O(r) for each."""
     for p in range(len(items)):
         if p + 2 < len(items) and moved[p + 2]:
             prefetch(H, items[p + 2])
@@ -118,7 +121,10 @@ def copy_moved_rows(items, New, moved, H):
 
 @fastmath_kernel
 def stored_products(items, rows, position, H, New, moved):
-    """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round."""
+    """Return sum of A_ij d_i . d_j over the stored pairs of the items inside the round.
+
+    Costs O(r) for each pair of rows that moved.
+    """
     total = 0.0
     for b in range(len(items)):
         i, q = items[b], rows.which[b]
@@ -173,7 +179,8 @@ def second_difference(a, dots, power):
 def listed_correction(items, rows, v, position, H, New, moved, power):
     """Return what stored pairs or exceptions inside the round add to f_1 or f_2.
 
-    ``v`` are the weights of exceptions; None: stored pairs, minus what A_ij = 0 would add.
+    ``v`` are the weights of exceptions; None: stored pairs, minus what A_ij = 0 would add. Costs
+    O(r) for each pair.
     """
     total = 0.0
     for b in range(len(items)):
@@ -201,7 +208,8 @@ def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, pair_
     """Set Z_new[b] to row words[b] of Z = X^T H after the round.
 
     Row b of the CSR arrays lists the positions in the round of the items that have the word. Return
-    the part of sum A_ij d_i . d_j over the pairs of the round that these words contribute.
+    the part of sum A_ij d_i . d_j over the pairs of the round that these words contribute. Costs
+    O(r) for each entry.
     """
     r, total = Z.shape[1], 0.0
     for l in range(r):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odsymnmf.kernels.compile import allocating_kernel, helper, inline
-from odsymnmf.kernels.l1 import REACH_GROWTH, _cut, entry, move
+from odsymnmf.kernels.l1 import REACH_GROWTH, _cut, move, weighted_median
 from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TIE
 from odsymnmf.kernels.sparse_h import column_entries, keep_best, set_row, sort_together, weight_of
 
@@ -31,7 +31,8 @@ class ColumnState(NamedTuple):
     moved: Any
 
 
-# Arrays by neighbor, as for `l1.entry`; by column and by candidate; two entries as H stores them.
+# Arrays by neighbor, as for `l1.weighted_median`; by column and by candidate; two entries as H
+# stores them.
 Workspace = namedtuple(
     "Workspace",
     "near positions value rho points weights weight heavy "
@@ -203,7 +204,8 @@ def _solve_entries(k, place, count, neighbors, weighted, sums, table, upper, in_
                 for j in range(neighbors):
                     heavy[j] = weights[j] * a[j]
                 weight = heavy
-            new = min(entry(old, half[b], far, neighbors, a, weight, work), upper)
+            new = weighted_median(old, half[b], far, neighbors, a, weight, work)
+            new = min(new, upper)
         stored[0], stored[1] = new, old
         new, step = np.float64(stored[0]), np.float64(stored[0] - stored[1])
         if step != 0.0:

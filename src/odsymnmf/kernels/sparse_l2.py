@@ -91,7 +91,11 @@ def _add_candidate(l, more, m, pos, cand, cand_g):
     return m
 
 
-# Arrays by column, by candidate in the order found, and by candidate selected in column order.
+# By column: pos, its candidate or -1, and roots of the peaks of D. By candidate in the order found:
+# its column (cand), g, a = G_ll, gross and score. By candidate selected, in the order of columns:
+# columns, g, a, x, the row in_D that D contains, root, exact (`_candidates`) and first
+# (`_gather_exceptions`). ``dots`` is by exception; ``near`` and ``more`` list entries of neighbors;
+# ``support`` lists the nonzeros of x.
 Workspace = namedtuple(
     "Workspace",
     "pos cand columns near more roots dots stored selected support exact first "

@@ -1,11 +1,11 @@
 """Rounds with sparse memberships: corrections for pairs of a round, and the update of H and D.
 
-As in `rounds`: two items of a round that both moved were solved against outdated rows of each
-other. With d_i = n_i - o_i, the new row minus the old, and E_i = n_i n_i^T - o_i o_i^T, pairs
-i != j of the round add the sum of <E_i, E_j> (l2) or of d_i . d_j (l1) to f if nothing is stored;
-each is multiplied by the sum of those before it, so that nothing cancels. Stored pairs and
-exceptions inside the round are visited one by one; ``position[k]`` is the position of item k in the
-round, -1 outside it.
+As in `rounds` (docs/algorithms.md, "Rounds"): two items of a round that both moved were solved
+against outdated rows of each other. With d_i = n_i - o_i, the new row minus the old, and
+E_i = n_i n_i^T - o_i o_i^T, pairs i != j of the round add the sum of <E_i, E_j> (l2) or of
+d_i . d_j (l1) to f if nothing is stored; each is multiplied by the sum of those before it, so that
+nothing cancels. Stored pairs and exceptions inside the round are visited one by one;
+``position[k]`` is the position of item k in the round, -1 outside it.
 """
 
 from typing import Any, NamedTuple
@@ -65,7 +65,7 @@ def gram_changes(first, items, New, H, moved, change):
     """Add E_k of the items to the change of D while its table has capacity; mark moved items.
 
     The diagonal is in the table, too. Return the next item, the capacity that it needs, and what
-    pairs of the items add to sum_{i != j} (h_i . h_j)^2.
+    pairs of the items add to sum_{i != j} (h_i . h_j)^2. Costs the pairs of entries in each row.
     """
     side, keys, values, used = change.side, change.key, change.value, change.used
     longest = _longest(items, H, New)
@@ -94,7 +94,7 @@ def gram_changes(first, items, New, H, moved, change):
 
 @allocating_kernel
 def add_gram_change(change, D):
-    """D += change; the table has capacity for it."""
+    """D += change; the table has capacity for it. Costs the length of the table of the change."""
     for b in range(len(change.key)):
         ahead = change.key[min(b + AHEAD, len(change.key) - 1)]
         if ahead != EMPTY:
@@ -110,7 +110,10 @@ def add_gram_change(change, D):
 
 @allocating_kernel
 def sum_changes(items, New, H, moved, change):
-    """Add d_k of the items to the change of W; return what pairs of them add to the products."""
+    """Add d_k of the items to the change of W; return what pairs of them add to the products.
+
+    Costs the entries of the old and the new rows.
+    """
     longest = _longest(items, H, New)
     columns, old, new = np.empty(longest, dtype=np.int64), np.empty(longest), np.empty(longest)
     pair_terms = 0.0
@@ -126,7 +129,7 @@ def sum_changes(items, New, H, moved, change):
 
 @allocating_kernel
 def add_sum_change(change, E, H, W, peak):
-    """W += change, with sums that have cancelled recomputed; H has its new rows already."""
+    """W += change, in O(r); sums that have cancelled are recomputed. H has its new rows already."""
     for l in range(len(W)):
         W[l] += change[l]
         peak[l] = max(peak[l], W[l])
@@ -152,6 +155,7 @@ def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
     """Return what stored pairs and exceptions of the items inside the round add to f.
 
     A and E list every pair (i, k), k < i, of two items of one round, and possibly other pairs.
+    Costs the entries of both rows of k for each pair.
     """
     n_i, o_i = np.zeros(r), np.zeros(r)
     stored, listed = 0.0, 0.0
@@ -184,7 +188,7 @@ def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
 
 @allocating_kernel
 def put_rows(items, New, H):
-    """Set the rows that differ; the log has capacity for them."""
+    """Set the rows that differ, in the size of these; the log has capacity for them."""
     top = H.top[0]
     for p in range(len(New.span)):
         if New.moved[p]:

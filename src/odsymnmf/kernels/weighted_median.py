@@ -1,4 +1,4 @@
-"""The weighted median by selection: no sort."""
+"""The weighted median (Algorithm 7 of the paper) by selection: no sort."""
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def select(points, weights, m, target):
     """Return the smallest of points[:m] at which the weight up to it reaches ``target`` > 0.
 
     Quickselect on the weights: both arrays are reordered. If rounding leaves the whole weight
-    short of the target, the answer is the largest point.
+    short of the target, the answer is the largest point. Costs O(m) on average.
     """
     # A plain 0 would be compiled once as a constant and once more as a number.
     low, high, reached = np.int64(0), m, 0.0

@@ -290,8 +290,8 @@ class PairwiseLoss:
         W = np.zeros(r if self.columns is not None else 0)
         D = np.zeros((r, r) if self.gram is not None else (0, 0))
         new = NewRows(self._buffer[place], np.empty(len(items), dtype=np.bool_), W, D)
-        decreases, violation, between = self._solve(items, self._rows(items), new)
-        total = weights.uniform * np.array(decreases) - weights.default * np.array(between)
+        decreases, violation, pair_terms = self._solve(items, self._rows(items), new)
+        total = weights.uniform * np.array(decreases) - weights.default * np.array(pair_terms)
         return RowUpdates(new.rows, new.moved, total, violation, (W, D))
 
     def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:

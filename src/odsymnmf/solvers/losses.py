@@ -68,12 +68,12 @@ class L2(PairwiseLoss):
             items, rows, self.A.weights.for_kernel(items, r), self.diagonal, H, H, gram, work,
             bounds, 1, in_place, H if new is None else new.rows, UNUSED,
         )  # fmt: skip
-        between = 0.0
+        pair_terms = 0.0
         if new is not None:
-            between = kernels.rounds.gram_change(
+            pair_terms = kernels.rounds.gram_change(
                 items, H, new.rows, new.moved, decrease, new.D, work
             )
-        return (0.0, decrease), violation, (0.0, between)
+        return (0.0, decrease), violation, (0.0, pair_terms)
 
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Return the result of a sweep; the violation is 0 if it is rounding."""
@@ -118,13 +118,13 @@ class L1(PairwiseLoss):
         l1, H, sums, in_place = kernels.l1, self._H, self.columns, new is None
         new = new or NewRows(H, UNUSED, sums.W, NO_GRAM)
         weights = self.A.row_weights(items)
-        decrease, violation, between = l1.l1_rows(
+        decrease, violation, pair_terms = l1.l1_rows(
             items, rows, weights, self.A.weights.for_kernel(items, 0), H, H,
             l1.ColumnState(*_copies(in_place, sums.W, sums.peak), sums.nonzero),
             l1.workspace(rows, weights is not None, self.r),
             kernels.rows.Bounds(self.upper, empty), 1, in_place, new.rows, new.moved, new.W,
         )  # fmt: skip
-        return (decrease, 0.0), violation, (between, 0.0)
+        return (decrease, 0.0), violation, (pair_terms, 0.0)
 
 
 class Mixed(PairwiseLoss):
@@ -153,22 +153,22 @@ class Mixed(PairwiseLoss):
         l1, l2, mixed, H, r = kernels.l1, kernels.l2, kernels.mixed, self._H, self.r
         in_place, sums = new is None, self.columns
         new = new or NewRows(H, UNUSED, sums.W, NO_GRAM)
-        weights, between = self.A.row_weights(items), 0.0
+        weights, second_terms = self.A.row_weights(items), 0.0
         state = mixed.State(
             l1.ColumnState(*_copies(in_place, sums.W, sums.peak), sums.nonzero),
             l2.GramState(*_copies(in_place, self.gram.D, self.gram.peak)),
         )
         work = mixed.Workspace(l1.workspace(rows, weights is not None, r), l2.workspace(r))
-        first, second, violation, between_1 = mixed.mixed_rows(
+        first, second, violation, first_terms = mixed.mixed_rows(
             items, rows, weights, self.A.weights.for_kernel(items, r), H, H, state, work,
             tuple(self.scales), kernels.rows.Bounds(self.upper, empty), 1, in_place, new.rows,
             new.moved, new.W,
         )  # fmt: skip
         if not in_place:
-            between = kernels.rounds.gram_change(
+            second_terms = kernels.rounds.gram_change(
                 items, H, new.rows, new.moved, second, new.D, work.l2
             )
-        return (first, second), violation, (between_1, between)
+        return (first, second), violation, (first_terms, second_terms)
 
     def both(self, H: Array) -> tuple[float, float]:
         """Return f_1(H) / f_1(0) and f_2(H) / f_2(0)."""
