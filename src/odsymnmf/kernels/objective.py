@@ -154,10 +154,8 @@ def sparse_error(A, w0, E, indptr, column, value, r, absolute):
         for s in range(indptr[k], indptr[k + 1]):
             x[column[s]] = value[s]
         for j in range(A.indptr[k], A.indptr[k + 1]):
-            i, w = A.indices[j], np.float64(A.data[j])
-            if i != k:
-                p = _dot(x, i, indptr, column, value)
-                total += abs(w - p) - p if absolute else w * (w - 2.0 * p)
+            a, p = np.float64(A.data[j]), _dot(x, A.indices[j], indptr, column, value)
+            total += abs(a - p) - p if absolute else a * (a - 2.0 * p)
         for j in range(E.indptr[k], E.indptr[k + 1]):
             e = E.a[j] - _dot(x, E.indices[j], indptr, column, value)
             exceptions += E.v[j] * (abs(e) if absolute else e * e)

@@ -20,7 +20,10 @@ LOW = 2**31 - 1
 
 
 class Links(NamedTuple):
-    """The stored pairs of A: a symmetric CSR triple with sorted indices, the diagonal unread."""
+    """The stored pairs of A: a symmetric CSR triple with sorted indices and no diagonal.
+
+    Graphs that `local_moving` aggregates have a diagonal, and are not sorted.
+    """
 
     indptr: Any
     indices: Any

@@ -80,7 +80,7 @@ def _gather(k, A, w0, E, H, nonzero, new, work):
     e, e_end = E.indptr[k], E.indptr[k + 1]
     for j in range(indptr[k], indptr[k + 1]):
         i = indices[j]
-        if (i == k and not new) or not (data[j] > 0.0 and nonzero[i]):
+        if not (data[j] > 0.0 and nonzero[i]):
             continue
         w = w0
         if weighted:
@@ -133,7 +133,7 @@ def _totals(k, m, n_own, before, w0, E, H, sums, in_place, new, work):
         others = total
         if not new:
             if moved[l] < before and total < CANCELLED * largest:
-                # With dense H, every row visits every column: the next one has recomputed this.
+                # With a dense H, the row after the last change has recomputed this sum.
                 total = largest = sum_of_others(-1, k, l, H, w0, E, False)
             others = total - old
             if others < CANCELLED * largest:
