@@ -168,24 +168,27 @@ def is_large(sizes: Array, r: int) -> Array:
 def leiden(
     G: Links, volume: Array, resolution: float, rng: np.random.Generator, n_iter: int = 2
 ) -> Array:
-    """Return the labels that ``n_iter`` iterations of the Leiden algorithm find."""
+    """Return the labels that ``n_iter`` iterations of the Leiden algorithm find.
+
+    ``node`` is the node of the current level to which each node of G belongs.
+    """
     labels, rate = np.arange(len(volume), dtype=np.int32), resolution / volume.sum()
     for _ in range(n_iter):
-        graph, sizes, first, node = G, volume, labels, np.arange(len(volume))
+        graph, volumes, start, node = G, volume, labels, np.arange(len(volume))
         while True:
-            groups = renumber(move(graph, sizes, resolution, rng, first))
-            if groups.max() + 1 == len(sizes):
+            groups = renumber(move(graph, volumes, resolution, rng, start))
+            if groups.max() + 1 == len(volumes):
                 break
-            total = np.bincount(groups, weights=sizes)
-            order = rng.permutation(len(sizes)).astype(np.int32)
-            parts = local_moving.refine_partition(graph, sizes, groups, total, rate, order)
+            total = np.bincount(groups, weights=volumes)
+            order = rng.permutation(len(volumes)).astype(np.int32)
+            parts = local_moving.refine_partition(graph, volumes, groups, total, rate, order)
             parts = renumber(parts)
-            if parts.max() + 1 == len(sizes):
+            if parts.max() + 1 == len(volumes):
                 parts = groups
-            first = np.empty(parts.max() + 1, dtype=np.int32)
-            first[parts] = groups
+            start = np.empty(parts.max() + 1, dtype=np.int32)
+            start[parts] = groups
             node = parts[node]
-            graph, sizes = aggregate(graph, sizes, parts)
+            graph, volumes = aggregate(graph, volumes, parts)
         labels = groups[node]
     return labels
 

@@ -17,7 +17,7 @@ from odsymnmf.similarity import Similarity
 from odsymnmf.utils import RandomState
 
 KIND = "checkpoint"
-WORDS = {"data": "the similarities or weights differ", "start": "what was given as init differs"}
+WHY = {"data": "the similarities or weights differ", "start": "what was given as init differs"}
 
 
 class Checkpoint:
@@ -38,7 +38,7 @@ class Checkpoint:
         found = header["identity"]
         for name, value in self.identity.items():
             if found.get(name) != value:
-                reason = WORDS.get(name, f"its {name} was {found.get(name)!r}, not {value!r}")
+                reason = WHY.get(name, f"its {name} was {found.get(name)!r}, not {value!r}")
                 raise ValueError(
                     f"{self.path} is the checkpoint of another fit: {reason}. Remove it to start "
                     "again, or pass another path."

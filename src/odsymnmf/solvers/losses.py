@@ -195,8 +195,8 @@ class Robust(Mixed):
 
     def __init__(self, A: Similarity, upper: float = np.inf):
         super().__init__(A, upper, 0.5)
-        # l1_ratio, both relative losses, sweeps undone in a row.
-        self._course: Any = None
+        # The state of the mix: l1_ratio, both relative losses, sweeps undone in a row.
+        self._mix: Any = None
         self._before: Any = None
 
     def objective(self, H: Array | None = None) -> float:
@@ -211,35 +211,35 @@ class Robust(Mixed):
     def refresh(self) -> None:
         """Recompute the sums over H, and both losses."""
         super().refresh()
-        self._course = np.array([self.l1_ratio, *self.both(self._H), 0.0])
+        self._mix = np.array([self.l1_ratio, *self.both(self._H), 0.0])
 
     def column_changed(self, j: int, items: Array) -> None:
         """Update the sums over H for a new column j, and both losses."""
         super().column_changed(j, items)
-        self._course[1:3] = self.both(self._H)
+        self._mix[1:3] = self.both(self._H)
 
     def save(self, items: Array) -> Any:
         """Return the sums over H that changes of the items' rows can change, and the mix."""
-        return super().save(items), self._course.copy()
+        return super().save(items), self._mix.copy()
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         super().restore(saved[0])
-        self._course = saved[1]
+        self._mix = saved[1]
         self.l1_ratio = float(saved[1][0])
 
     def state(self) -> dict[str, Array]:
         """Return the arrays besides H that the next sweep depends on, by name."""
         arrays = super().state()
-        if self._course is not None:
-            arrays["course"] = self._course
+        if self._mix is not None:
+            arrays["mix"] = self._mix
         return arrays
 
     def load(self, arrays: dict[str, Array]) -> None:
         """Continue from the arrays that `state` returned for this H."""
         super().load(arrays)
         if arrays:
-            self.l1_ratio = float(arrays["course"][0])
+            self.l1_ratio = float(arrays["mix"][0])
 
     def begin_sweep(self, items: Array | None = None) -> Array:
         """Prepare a sweep that may be undone."""
@@ -250,7 +250,7 @@ class Robust(Mixed):
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Undo the sweep if the larger loss has increased; move the mix."""
         violation = super().end_sweep(items, decreases, violation).violation
-        _, absolute, squares, undone = self._course.tolist()
+        _, absolute, squares, undone = self._mix.tolist()
         new = absolute - decreases[0] / self.zero.l1, squares - decreases[1] / self.zero.l2
         decrease, ratio = float(max(absolute, squares) - max(new)), self.l1_ratio
         if decrease > 0.0:
@@ -266,7 +266,7 @@ class Robust(Mixed):
             violation = 1.0 if undone < PATIENCE else 0.0
             ratio = 0.5 * (ratio + float(absolute > squares))
         self.l1_ratio = min(max(ratio, 1e-3), 1.0 - 1e-3)
-        self._course, self._before = np.array([self.l1_ratio, *new, undone]), None
+        self._mix, self._before = np.array([self.l1_ratio, *new, undone]), None
         return SweepResult(decrease, violation, decrease)
 
 

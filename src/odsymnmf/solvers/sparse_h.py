@@ -81,27 +81,27 @@ class SparseH:
                 "negative. Replace it by zero or a positive number."
             )
         self.dtype = np.dtype(dtype)
-        self.rows: Log
+        self.log: Log
         self._fill(nonzeros(H), H.shape[1])
 
     @property
     def n(self) -> int:
-        return len(self.rows.span)
+        return len(self.log.span)
 
     @property
     def r(self) -> int:
-        return len(self.rows.head)
+        return len(self.log.head)
 
     @property
     def nnz(self) -> int:
         """The number of memberships."""
-        return int((self.rows.span[:, 1] - self.rows.span[:, 0]).sum())
+        return int((self.log.span[:, 1] - self.log.span[:, 0]).sum())
 
     def csr(self) -> sparse.csr_array:
         """Return H as a CSR array with sorted columns and no stored zero."""
         indptr = np.empty(self.n + 1, dtype=np.int64)
         indices, data = np.empty(self.nnz, dtype=np.int32), np.empty(self.nnz, dtype=self.dtype)
-        kernels.read_log(self.rows, indptr, indices, data)
+        kernels.read_log(self.log, indptr, indices, data)
         return sparse.csr_array((data, indices, indptr), shape=(self.n, self.r))
 
     @property
@@ -111,7 +111,7 @@ class SparseH:
     def copy(self) -> "SparseH":
         """Return H as it is now. The log is shared: sweeps only append to it."""
         other = SparseH.__new__(SparseH)
-        other.dtype, other.rows = self.dtype, self.rows._replace(span=self.rows.span.copy())
+        other.dtype, other.log = self.dtype, self.log._replace(span=self.log.span.copy())
         return other
 
     def compact(self) -> None:
@@ -120,7 +120,7 @@ class SparseH:
 
     def reserve(self, entries: int) -> None:
         """Reserve capacity in the log for this many more entries."""
-        self.rows = reserve_log(self.rows, entries, self.dtype)
+        self.log = reserve_log(self.log, entries, self.dtype)
 
     def column_sums(self) -> Array:
         """Return sum_i H_il, added up in the order of the items."""
@@ -153,11 +153,11 @@ class SparseH:
         self.keep_columns(np.unique(self.csr().indices))
 
     def _fill(self, H: sparse.csr_array, r: int) -> None:
-        rows = empty_log(H.shape[0], r, CAPACITY_PER_ENTRY * H.nnz + 1024, self.dtype)
+        log = empty_log(H.shape[0], r, CAPACITY_PER_ENTRY * H.nnz + 1024, self.dtype)
         indptr = H.indptr.astype(np.int64, copy=False)
         indices = H.indices.astype(np.int32, copy=False)
-        kernels.fill_log(indptr, indices, H.data.astype(self.dtype, copy=False), rows)
-        self.rows = rows  # only now: Ctrl-C before leaves the old ones
+        kernels.fill_log(indptr, indices, H.data.astype(self.dtype, copy=False), log)
+        self.log = log  # only now: Ctrl-C before leaves the old one
 
 
 def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> list[Array]:

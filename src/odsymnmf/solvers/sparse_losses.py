@@ -144,7 +144,7 @@ class SparseLoss:
         decreases, violations = np.zeros(2), []
         while done < self.n:
             block = items[done : done + BLOCK]
-            rows, need, gains, violation = self._solve(block, self.H.rows, done, in_place=True)
+            rows, need, gains, violation = self._solve(block, self.H.log, done, in_place=True)
             decreases += gains
             violations.append(violation)
             done += rows
@@ -210,7 +210,7 @@ class SparseLoss:
 
     def solve_rows(self, items: Array, place: slice) -> RowUpdates:
         """Solve the rows of the items against H as it is."""
-        span = self.H.rows.span[items]
+        span = self.H.log.span[items]
         entries = 2 * int((span[:, 1] - span[:, 0]).sum()) + 64
         out, decreases, violation = self.solve_into_log(items, entries)
         moved, pair_terms, change = self._change(items, out)
@@ -251,7 +251,7 @@ class SparseLoss:
     def _correction(self, round: Round, piece: slice, updates: RowUpdates) -> PairCorrection:
         value = sparse_rounds.sparse_listed_correction(
             round.items[piece], self._inside[0], self.w0, self._inside[1], round.position,
-            self.H.rows, updates.rows, self.H.r, self.degree,
+            self.H.log, updates.rows, self.H.r, self.degree,
         )  # fmt: skip
         return PairCorrection(np.full(2, float(value)))
 
@@ -263,7 +263,7 @@ class SparseLoss:
 
     def _put_rows(self, items: Array, rows: NewRows) -> None:
         self.H.reserve(len(rows.column))
-        sparse_rounds.put_rows(items, rows, self.H.rows)
+        sparse_rounds.put_rows(items, rows, self.H.log)
 
     def apply_change(self, updates: RowUpdates) -> None:
         """Add the change of the sums over H, after the new rows."""
@@ -311,7 +311,7 @@ class SparseL2(SparseLoss):
 
     def penalty(self, H: SparseH) -> float:
         """Return sum_k p_k |h_k|_0, with the penalties of the last complete sweep."""
-        span = H.rows.span
+        span = H.log.span
         return float(np.maximum(self._last_penalties, 0.0) @ (span[:, 1] - span[:, 0]))
 
     def refresh(self, penalties: bool = True) -> None:
@@ -355,7 +355,7 @@ class SparseL2(SparseLoss):
         longest = int((self.E.indptr[items + 1] - self.E.indptr[items]).max(initial=0))
         work = sparse_l2.workspace(self.D, self.H.dtype, longest)
         done, need, loss, penalized, violation, recomputed = sparse_l2.sparse_l2_rows(
-            items, self.A, self.w0, self.E, self.H.rows, self.D, out, self.penalties, self.share,
+            items, self.A, self.w0, self.E, self.H.log, self.D, out, self.penalties, self.share,
             self.upper, CAP, passes, in_place, work,
         )  # fmt: skip
         with self._lock:
@@ -376,7 +376,7 @@ class SparseL2(SparseLoss):
         done, pair_terms = 0, 0.0
         while done < len(items):
             done, need, more = sparse_rounds.gram_changes(
-                done, items, out, self.H.rows, moved, change
+                done, items, out, self.H.log, moved, change
             )
             pair_terms += float(more)
             change = reserve_pairs(change, need * (need + 1) // 2)
@@ -432,7 +432,7 @@ class SparseL1(SparseLoss):
 
     def refresh(self) -> None:
         """Recompute the column sums."""
-        span, r = self.H.rows.span, self.H.r
+        span, r = self.H.log.span, self.H.r
         W, nonzero = self.H.column_sums(), span[:, 1] > span[:, 0]
         self.sums = ColumnState(W, nonzero, W.copy(), np.zeros(r), np.full(r, -1))
 
@@ -445,8 +445,8 @@ class SparseL1(SparseLoss):
     def end_sweep(self, items: Array, decreases: Array, violation: float) -> SweepResult:
         """Return the result of a sweep; the violation is relative to the largest entry."""
         self.H.compact()
-        rows = self.H.rows
-        top = float(rows.value[: rows.top[0]].max(initial=0.0))
+        log = self.H.log
+        top = float(log.value[: log.top[0]].max(initial=0.0))
         decrease = float(decreases[0])
         return SweepResult(decrease, violation / top if top > 0 else violation, decrease)
 
@@ -460,14 +460,14 @@ class SparseL1(SparseLoss):
         longest = int((self.A.indptr[items + 1] - self.A.indptr[items]).max(initial=0))
         work = sparse_l1.workspace(self.H.r, self.H.dtype, longest)
         done, need, decrease, largest = sparse_l1.sparse_l1_rows(
-            items, position, self.A, self.w0, self.E, self.H.rows, self.sums, out, self.upper,
+            items, position, self.A, self.w0, self.E, self.H.log, self.sums, out, self.upper,
             CAP, passes, in_place, work,
         )  # fmt: skip
         return done, need, np.full(2, float(decrease)), float(largest)
 
     def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
         moved, change = np.empty(len(items), dtype=np.bool_), np.zeros(self.H.r)
-        pair_terms = sparse_rounds.sum_changes(items, out, self.H.rows, moved, change)
+        pair_terms = sparse_rounds.sum_changes(items, out, self.H.log, moved, change)
         return moved, float(pair_terms), change
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
@@ -480,8 +480,8 @@ class SparseL1(SparseLoss):
     def apply_change(self, updates: RowUpdates) -> None:
         """W += the change, after the new rows."""
         W, nonzero, peak, *_ = self.sums
-        sparse_rounds.add_sum_change(updates.change, self.E, self.H.rows, W, peak)
-        span = self.H.rows.span
+        sparse_rounds.add_sum_change(updates.change, self.E, self.H.log, W, peak)
+        span = self.H.log.span
         nonzero |= span[:, 1] > span[:, 0]
 
 
