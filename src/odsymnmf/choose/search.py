@@ -133,7 +133,7 @@ def n_clusters(
     n_jobs : int, optional
         Number of threads that run the fits; the result does not depend on it.
     random_state : int, Generator, RandomState or None
-        Random seed; for graphs, None means a fixed one.
+        Random seed; for graphs, None means 0.
     verbose : int
         1 shows a progress bar (needs tqdm), 2 prints a line now and then.
 
@@ -171,7 +171,7 @@ def n_clusters(
             raise ValueError(f"resolution={resolution} needs a graph and no candidates; {why}.")
     with Progress("choosing the number of clusters", "partition", verbose) as progress:
         if is_graph:
-            seed = 0 if random_state is None else int(2**32 * as_random(random_state).uniform())
+            seed = int(2**32 * as_random(random_state or 0).uniform())
             links = nonnegative(A)
             search = GraphSearch(links, seed, progress)
             if resolution is None:
@@ -339,7 +339,9 @@ class GraphSearch:
         one_group = sparse.csr_array([[self.graph.degrees.sum() / self.unit]])
         n = len(self.items)
         gain = (block_model_length(one_group, np.array([n])) - length) / n
-        eligible = (table["n_clusters"] >= 2) & (ari >= MIN_ARI)
+        # Nodes of coarse graphs may mix groups: runs differ then, though each finds the groups.
+        found_again = (ari >= MIN_ARI) | (gain > STRONG_GAIN) & (reproduced >= REPRODUCED)
+        eligible = (table["n_clusters"] >= 2) & found_again
         eligible &= modularity >= MIN_MODULARITY * modularity.max()
         eligible &= (gain > 0) | (n <= MAX_NODES)
         shorter = eligible & (gain > 0)
