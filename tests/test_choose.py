@@ -139,6 +139,7 @@ DEGENERATE = {
     "one item": np.zeros((1, 1)),
     "two items": np.ones((2, 2)),
     "clique": np.ones((12, 12)),
+    "negative": -np.ones((12, 12)),
     "sparse clique": sparse.csr_array(np.ones((12, 12)) - np.eye(12)),
 }
 

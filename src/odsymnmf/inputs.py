@@ -353,7 +353,7 @@ def _matrix(
             "the graph is directed, and similarities have no direction. Combine i -> j "
             "and j -> i: with A = networkx.to_scipy_sparse_array(G), or "
             "igraph's G.get_adjacency_sparse(), pass A.maximum(A.T) or A + A.T; or pass "
-            "G.to_undirected() if the weights do not matter."
+            "G.to_undirected() (igraph: G.as_undirected()) if the weights do not matter."
         )
     return A
 

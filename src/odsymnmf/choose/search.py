@@ -340,8 +340,8 @@ class GraphSearch:
         n = len(self.items)
         gain = (block_model_length(one_group, np.array([n])) - length) / n
         # Nodes of coarse graphs may mix groups: runs differ then, though each finds the groups.
-        found_again = (ari >= MIN_ARI) | (gain > STRONG_GAIN) & (reproduced >= REPRODUCED)
-        eligible = (table["n_clusters"] >= 2) & found_again
+        eligible = (ari >= MIN_ARI) | (gain > STRONG_GAIN) & (reproduced >= REPRODUCED)
+        eligible &= table["n_clusters"] >= 2
         eligible &= modularity >= MIN_MODULARITY * modularity.max()
         eligible &= (gain > 0) | (n <= MAX_NODES)
         shorter = eligible & (gain > 0)
@@ -457,6 +457,8 @@ def search_by_stability(
     top = int(stabilities.argmax())
     stable = np.flatnonzero(stabilities >= stabilities[top] - SUBSET_SLACK)
     row = int(max(i for i in stable if i == top or all_in_use(all_labels[i], tried[i])))
+    if stabilities[row] == 0:  # no item has a membership
+        return NumberOfClusters(1, "none", "no two items are similar", None, table, all_labels)
     reason = "the largest number of clusters that is stable when 30 % of the items are left out"
     reason += f" (stability {stabilities[row]:.2f})"
     if aris[row] >= MIN_SUBSET_ARI:
