@@ -330,11 +330,9 @@ def _matrix(
     n = len(sides)
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     _refuse_bipartite(sides, ends)
-    weights: list[Any] = [1] * len(ends)
-    if weight in attributes:
-        weights = attributes[weight]
-    elif weight is not None:
+    if weight is not None and weight not in attributes:
         _check_missing_weight(weight, attributes)
+    weights: list[Any] = attributes[weight] if weight in attributes else [1] * len(ends)
     try:
         values = np.array(weights, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):

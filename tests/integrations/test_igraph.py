@@ -39,17 +39,12 @@ def test_annotated_graphs_can_be_written_and_read(G, tmp_path):
     assert [int(x) for x in again.vs["cluster"]] == model.labels_.tolist()
 
 
-def test_without_names_vertices_are_numbers():
-    model = ODSymNMF(2, loss="l1").fit(ig.Graph([(0, 1), (1, 2), (0, 2)]))
-    assert model.item_names_ is None
-    assert model.labels_.tolist() == [0, 0, 0]
-
-
 def test_parallel_edges_and_weights():
     G = ig.Graph(
         [(0, 1), (0, 1), (1, 2)], edge_attrs={"weight": [2, 3, np.nan], "years": [1, 1, 7]}
     )
     assert inputs.to_similarity_matrix(G).matrix[0, 1] == 5
+    assert inputs.to_similarity_matrix(G).names is None
     assert np.isnan(inputs.to_similarity_matrix(G).matrix[2, 1])
     assert inputs.to_similarity_matrix(G, edge_weight="years").matrix[2, 1] == 7
     del G.es["weight"]

@@ -63,6 +63,8 @@ def test_light_and_dark_without_overflow_on_a_phone(visit, report, make, two_cli
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
     cells = page.locator("h1, h2, h3, dt, dd, #items th, #items td")
     assert cells.evaluate_all(OVERFLOW) == []
+    rows = page.locator(".partitions tbody tr")
+    assert len({*rows.evaluate_all("all => all.map((row) => row.clientHeight)")}) == 1
 
 
 def test_search_choose_and_sort(visit, report):

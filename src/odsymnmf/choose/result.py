@@ -20,8 +20,9 @@ class NumberOfClusters:
         The recommended number.
     evidence : {"clear", "weak", "none"}
         "clear": clusters that are found again in every run. "weak": clusters that depend on the
-        run; other numbers may be as good. "none": no clusters beyond those of a random graph with
-        the same degrees; ``n_clusters`` is 1, unless candidates or a resolution were given.
+        run, or of a small graph; other numbers may be as good. "none": no clusters beyond those of
+        a random graph with the same degrees; ``n_clusters`` is 1, unless candidates or a resolution
+        were given.
     reason : str
         Why, in a sentence or two.
     row : int or None

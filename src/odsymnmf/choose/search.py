@@ -78,7 +78,7 @@ SHORT_FIT: dict[str, Any] = {"max_iter": 20, "tol": 3e-3}
 
 EVIDENCE = {
     "clear": "clusters that are found again in other runs",
-    "weak": "the evidence is weak: the clusters depend on the run, and others are as good",
+    "weak": "the evidence is weak: other numbers may be as good",
     "none": "there is no clear structure: no partition is both stable and better than that of a "
     "random graph with the same degrees",
 }
@@ -314,7 +314,7 @@ class GraphSearch:
         merged = renumber(np.where(is_counted, np.arange(len(sizes)), len(sizes))[groups])
         between, volume = aggregate(run.graph, run.volume, merged)
         W, total = as_matrix(between), volume.sum()
-        modularity = W.diagonal().sum() / total - (volume @ volume) / total**2
+        modularity = round(W.diagonal().sum() / total - (volume @ volume) / total**2, 12) + 0.0
         length = block_model_length(W / self.unit, np.bincount(merged, weights=run.sizes))
         return int(k), float(modularity), length
 
@@ -341,8 +341,7 @@ class GraphSearch:
         gain = (block_model_length(one_group, np.array([n])) - length) / n
         # Nodes of coarse graphs may mix groups: runs differ then, though each finds the groups.
         eligible = (ari >= MIN_ARI) | (gain > STRONG_GAIN) & (reproduced >= REPRODUCED)
-        eligible &= table["n_clusters"] >= 2
-        eligible &= modularity >= MIN_MODULARITY * modularity.max()
+        eligible &= (table["n_clusters"] >= 2) & (modularity >= MIN_MODULARITY * modularity.max())
         eligible &= (gain > 0) | (n <= MAX_NODES)
         shorter = eligible & (gain > 0)
         if shorter.any():

@@ -142,8 +142,8 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
         return listing
     table = _overlap_table(shared.toarray(), (unit.T @ unit).toarray())
     return (
-        '<p class="note">Numbers are shared members; the shade is the cosine of the columns of H.'
-        f'</p><div class="pair">{table}{listing}</div>'
+        '<p class="note">Numbers are shared members, on the diagonal all members; the shade is the '
+        f'cosine of the columns of H.</p><div class="pair">{table}{listing}</div>'
     )
 
 
