@@ -53,7 +53,7 @@ numpydoc_show_class_members = False
 # Every public function says what goes in and what comes out. Classes other than the estimators are
 # not made by users: they list their attributes instead.
 numpydoc_validation_checks = {"GL03", "GL08", "PR01", "PR02", "PR10", "RT01", "SS01"}
-numpydoc_validation_exclude = {r"\.(?!ODSymNMF|SymNMF)[A-Z]\w*(\.\w+)?$"}
+numpydoc_validation_exclude = {r"\.(?!ODSymNMF)[A-Z]\w*(\.\w+)?$"}
 
 sphinx_gallery_conf = {
     "examples_dirs": ["recipes", "gallery"],
