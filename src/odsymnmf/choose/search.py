@@ -188,7 +188,7 @@ def n_clusters(
         else:
             result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
     if result.evidence == "none" and resolution is None:
-        remedy = "give a number of clusters, or see the table of partitions for alternatives"
+        remedy = "give a number of clusters or a resolution, or see the table of partitions"
         warnings.warn(f"n_clusters={result.n_clusters}: {result.reason}; {remedy}", stacklevel=2)
     return result
 
