@@ -1,4 +1,4 @@
-"""The executable paper: its algorithms in plain NumPy, in its own letters.
+"""Line-by-line implementation of the paper in plain NumPy, in its own letters.
 
 Slow, short and readable. Nothing else in the library uses these files: they are what the
 compiled kernels are compared with. They follow "Off-diagonal Symmetric Nonnegative Matrix
