@@ -74,9 +74,9 @@ def test_valid_arrays_are_not_copied(A):
 def test_other_dtypes_are_converted(form, dtype):
     binary = symmetric(np.random.default_rng(0).random((12, 12)) < 0.4).astype(bool)
     result = memberships(form(binary.astype(dtype)))
-    kept = np.float32 if dtype == np.float16 else np.float64
-    assert_same(result, memberships(form(binary.astype(kept))))
-    assert all(H.dtype == kept for H in result)
+    target = np.float32 if dtype == np.float16 else np.float64
+    assert_same(result, memberships(form(binary.astype(target))))
+    assert all(H.dtype == target for H in result)
 
 
 def test_input_is_not_changed(A):
