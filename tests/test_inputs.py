@@ -191,7 +191,7 @@ def test_annotated_graphs_can_be_written(G, tmp_path):
     assert other.nodes["a"]["group_memberships"] == " ".join(
         f"{l}:{h:g}" for l, h in enumerate(model.membership_[0]) if h
     )
-    with pytest.raises(ValueError, match="of 5 items, but H has 4 rows"):
+    with pytest.raises(ValueError, match="5 items, but H has 4 rows"):
         od.graphs.annotate(G, np.ones((4, 2)))
     with pytest.raises(ValueError, match="ndarray"):
         od.graphs.annotate(np.ones((2, 2)), np.ones((2, 2)))

@@ -68,8 +68,8 @@ def test_models(tmp_path, kind, form, options):
     assert loaded.membership_.dtype == model.membership_.dtype
     assert_same(loaded, model, FITTED)
     for new in (A[:5], A[5:9]):
-        found = loaded.predict_membership(new)
-        assert_array_equal(dense(found), dense(model.predict_membership(new)))
+        membership = loaded.predict_membership(new)
+        assert_array_equal(dense(membership), dense(model.predict_membership(new)))
     assert_same(loaded.fit(A), model, FITTED)  # with the same parameters
 
 
@@ -191,13 +191,13 @@ def test_truncated_and_changed_files_are_rejected_or_intact(tmp_path):
     path = tmp_path / "f.npz"
     f = od.factorize(similarities(), 3)
     f.save(path)
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 41):
-        path.write_bytes(whole[:length])
+    content = path.read_bytes()
+    for length in range(0, len(content), 41):
+        path.write_bytes(content[:length])
         with pytest.raises(ValueError, match="cannot load"):
             od.load(path)
-    for at in range(0, len(whole), 17):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+    for at in range(0, len(content), 17):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
         with suppress(ValueError):  # not raised for a time or a flag of the zip file
             assert_array_equal(od.load(path).H, f.H)
 

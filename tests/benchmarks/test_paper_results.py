@@ -139,9 +139,8 @@ def data(tmp_path):
     rng = np.random.default_rng(0)
     for name, classes in (("tr11", 3), ("la1", 2)):
         labels = np.repeat(np.arange(classes), 12)
-        counts = np.repeat(np.eye(classes), 5, axis=1)[labels]
-        counts *= rng.integers(1, 6, (len(labels), 1))
-        X = np.hstack([counts, np.ones((len(labels), 1))])
+        X = np.repeat(np.eye(classes), 5, axis=1)[labels] * rng.integers(1, 6, (len(labels), 1))
+        X = np.hstack([X, np.ones((len(labels), 1))])
         sparse.save_npz(folder / f"{name}.npz", sparse.csr_matrix(X))
         np.save(folder / f"{name}_labels.npy", labels)
     return folder.parent

@@ -21,12 +21,12 @@ def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A, make):
         # Few sweeps: the starts end at different memberships.
         return ODSymNMF(3, init="random", tol=1, random_state=make(1), **options).fit(A)
 
-    alone = fitted(n_init=6, n_jobs=1)
+    sequential = fitted(n_init=6, n_jobs=1)
     for n_jobs in (2, 4, 13, -1):
         model = fitted(n_init=6, n_jobs=n_jobs)
-        assert_array_equal(model.membership_, alone.membership_)
-        assert_array_equal(model.history_, alone.history_)
-    assert alone.objective_ < fitted().objective_
+        assert_array_equal(model.membership_, sequential.membership_)
+        assert_array_equal(model.history_, sequential.history_)
+    assert sequential.objective_ < fitted().objective_
 
 
 def test_the_first_start_is_init_and_the_others_are_random(A):

@@ -16,12 +16,12 @@ from odsymnmf.inputs import find_ends
 from odsymnmf.io.symmetrize import EdgeList, check_finite, to_symmetric
 from odsymnmf.utils import Array
 
-# Rows that decide on the format, the header and the columns.
+# Number of first rows that determine the format, the header and the columns.
 N_HEAD = 20
 NANS = ["nan", "NaN", "NAN", "NA"]
 MISSING = {"", "NA"}
 NOT_WEIGHTS = {"id", "label", "type", "timeset"}
-# Names of a column of names in a table.
+# Headings of the column of names in a table.
 CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
 COMMENT = re.compile(rb"\n[ \t]*[#%][^\n]*")
 # An id such as 007 is a name, and one of 19 digits may not fit into 64 bits.
@@ -62,7 +62,7 @@ class DelimitedText:
             raise parser_error(error) from None
 
     def line_of(self, row: int) -> int:
-        """Return the line of the file on which a row stands."""
+        """Return the number of the line with a row."""
         lines = (k for k, line in enumerate(self.data.split(b"\n"), 1) if line.strip())
         return next(islice(lines, row, None))
 
@@ -214,9 +214,10 @@ def read_edges(
     *,
     bipartite: bool,
 ) -> EdgeList:
-    """Return the edges of a list; if bipartite, targets are numbered by themselves.
+    """Return the edges of a list; if bipartite, targets are numbered separately.
 
-    The first row is a header by `_has_header`; if that is open, if none of its names occurs below.
+    Without ``header``, `_has_header` decides; if it cannot, the first row is a header if none of
+    its names occurs below.
     """
     top, *body = text.head
     width = len(top)
