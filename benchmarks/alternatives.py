@@ -68,9 +68,11 @@ def times(A: Any, r: int) -> Iterator[list[str]]:
             ]
             if reached:
                 runs[name, target] = partial(method, reached[0])
-    least = dict(zip(runs, minima(*runs.values(), repeats=5, clock=time.process_time), strict=True))
+    minimum = dict(
+        zip(runs, minima(*runs.values(), repeats=5, clock=time.process_time), strict=True)
+    )
     for name in curves:
-        ratios = [least.get((name, t), np.inf) / least["odsymnmf", t] for t in TARGETS]
+        ratios = [minimum.get((name, t), np.inf) / minimum["odsymnmf", t] for t in TARGETS]
         yield [name, *("not reached" if np.isinf(x) else f"{x:.1f}" for x in ratios)]
 
 
@@ -83,12 +85,12 @@ def clusters(A: Any, groups: Any, r: int) -> Iterator[list[str]]:
         "SpectralClustering": lambda: spectral.fit_predict(sparse.csr_matrix(A)),
     }
     labels = {name: method() for name, method in methods.items()}
-    least = dict(
+    minimum = dict(
         zip(methods, minima(*methods.values(), repeats=2, clock=time.process_time), strict=True)
     )
     for name, clusters in labels.items():
         nmi = normalized_mutual_info_score(groups, clusters)
-        yield [name, f"{least[name] / least['odsymnmf']:.1f}", f"{nmi:.4f}"]
+        yield [name, f"{minimum[name] / minimum['odsymnmf']:.1f}", f"{nmi:.4f}"]
 
 
 def main(data: Path | None) -> None:

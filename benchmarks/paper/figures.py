@@ -31,7 +31,7 @@ INIT_NOISE, INIT_SWEEPS = 0.1, 100
 def figure_random_noise(request: Request) -> None:
     """Accuracy by random noise.
 
-    10 cliques of 10 items; every pair is flipped with the given probability. Accuracy in per cent,
+    10 cliques of 10 items; every pair is flipped with the given probability. Accuracy in percent,
     mean ± standard deviation over the random matrices of each level, greedy initialization.
     "ours l1" is the library's default for l1, with its own greedy initialization and column
     restarts, `upper=1`.
@@ -52,7 +52,7 @@ def figure_adversarial_noise(request: Request) -> None:
     """Accuracy by adversarial noise.
 
     Two cliques of 10 items, and 10 items outside, each of which is linked to the given number of
-    random items of each clique. The true clusters are the two cliques. Accuracy in per cent, mean ±
+    random items of each clique. The true clusters are the two cliques. Accuracy in percent, mean ±
     standard deviation over the random matrices, greedy initialization. "ours l1" is the library's
     default for l1, with its own greedy initialization and column restarts, `upper=1`.
     """

@@ -49,7 +49,7 @@ from the same initialization."""
 def table_noise(request: Request) -> None:
     """Accuracy at 10 % random noise.
 
-    Mean ± standard deviation over the random matrices, per cent, and the published number in
+    Mean ± standard deviation over the random matrices, percent, and the published number in
     brackets. Accuracy is the paper's formula with the minimum over permutations, H against the true
     H without scaling. The paper does not give all settings. Those used here, with the transcription
     `odsymnmf.paper`:
