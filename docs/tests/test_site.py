@@ -90,7 +90,7 @@ def test_nothing_is_loaded_from_elsewhere(pages):
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
-def test_the_first_pages_of_the_repository_link_to_what_is_there(name):
+def test_links_of_repository_pages_exist(name):
     links = re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
     inside = [link for link in links if not urlsplit(link).scheme]
     assert [link for link in inside if not (ROOT / link).exists()] == []
