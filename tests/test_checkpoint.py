@@ -116,7 +116,7 @@ def test_a_stopped_run_resumes_with_another_number_of_threads(tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_several_initializations(monkeypatch, tmp_path, n_jobs):
+def test_checkpoints_of_several_initializations(monkeypatch, tmp_path, n_jobs):
     options = {"init": "random", "n_init": 3, "max_iter": 12, "tol": 1e-9, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

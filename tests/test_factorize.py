@@ -215,7 +215,7 @@ def test_upper_bounds_every_sweep(form, loss, diagonal, upper):
     assert max(largest) == upper or upper == 2.0
 
 
-def test_objective_names_what_is_wrong(A):
+def test_objective_refuses_invalid_input(A):
     with pytest.raises(ValueError, match=r"H has shape \(3, 2\); it must be .* = \(25, 2\)"):
         od.objective(A, np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"H\[0, 0\] is -1\.0; entries must be finite and >= 0"):

@@ -112,7 +112,7 @@ def test_results(tmp_path, options, dtype):
     assert_same(g, f, [*names, "scales", "converged"])
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_models_that_cannot_be_saved_are_refused(tmp_path):
     class Own(ODSymNMF):
         pass
 

@@ -127,10 +127,10 @@ def as_random(random_state: RandomState) -> RandomSource:
     )
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """Return the value as an int, if it is a whole number of at least ``least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
+def whole_number(name: str, value: Any, minimum: int) -> int:
+    """Return the value as an int, if it is a whole number of at least ``minimum``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name} must be a whole number >= {minimum}; got {value!r}.")
     return int(value)
 
 

@@ -117,7 +117,7 @@ def test_info():
     assert os.path.isdir(lines["numba cache"])
 
 
-def test_the_page_on_the_command_line_names_what_there_is():
+def test_command_line_page_has_all_commands():
     text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     known = {
         name

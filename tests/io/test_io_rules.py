@@ -49,7 +49,7 @@ def test_directed_is_refused_unless_symmetrized(read, name):
 
 
 @pytest.mark.parametrize("symmetrize", [None, *EXPECTED])
-def test_what_is_symmetric_stays(read, symmetrize):
+def test_symmetric_input_is_not_changed(read, symmetrize):
     for text in ("a,b,4\nb,c,-2\n", "a,b,4\nb,a,4\nb,c,-2\nc,b,-2\n"):
         items = read(text, symmetrize=symmetrize)
         assert values(items) == [[0, 4, 0], [4, 0, -2], [0, -2, 0]]
@@ -135,7 +135,7 @@ def test_pairs_without_a_value_are_unknown(read, name, data):
 
 
 @pytest.mark.parametrize("symmetrize", EXPECTED)
-def test_what_one_direction_leaves_open_the_other_says(read, symmetrize):
+def test_unknown_direction_is_filled_from_the_other(read, symmetrize):
     table = ",a,b,c\na,0,4,\nb,1,0,\nc,,2,0\n"
     expected = {"max": [4, 2], "mean": [2.5, 2], "sum": [5, 4]}[symmetrize]
     for text in (table, "a,b,4\nb,a,1\na,c,nan\nb,c,nan\nc,b,2\n"):

@@ -131,7 +131,7 @@ def test_labels_sets_and_arrays_are_initializations(sparse_membership):
             od.factorize(A, 8, init=init, sparse_membership=sparse_membership)
 
 
-def test_r_bounds_the_columns_and_more_than_are_found_stay_empty():
+def test_columns_beyond_those_found_are_empty():
     A = cliques(6)
     assert od.factorize(A, 4, sparse_membership=True).H.shape == (36, 4)
     with pytest.warns(UserWarning, match="the initialization finds 6 clusters, fewer than r=9"):

@@ -298,9 +298,9 @@ def join_groups(W: sparse.csr_array, volume: Array, group: Array) -> None:
     heapify(heap)
     joins = np.empty(count, dtype=np.int32)
     for c in np.argsort(-sizes, kind="stable"):
-        least, l = heap[0]
+        smallest, l = heap[0]
         joins[c] = l
-        heapreplace(heap, (least + sizes[c], l))
+        heapreplace(heap, (smallest + sizes[c], l))
     group[ungrouped] = joins[component]
 
 
