@@ -12,8 +12,8 @@ LIBRARY = """
 import odsymnmf as od
 
 A, H = od.datasets.cliques([4, 3])
-found = od.factorize(A, 2, loss="l1")
-assert found.objective == 0, found
+f = od.factorize(A, 2, loss="l1")
+assert f.objective == 0, f
 assert od.ODSymNMF(2).fit(A).labels_.tolist() == [0] * 4 + [1] * 3
 print("odsymnmf", od.__version__, "from", od.__file__)
 """

@@ -1,7 +1,7 @@
 """Print tables of measurements: ``python -m benchmarks [TABLE ...] [--data DIR]``.
 
-``against --old DIR`` compares results and times with another checkout; it runs only when it is
-named. ``python -m benchmarks.paper`` writes the tables and figures of the paper.
+``against --old DIR`` compares results and times with another checkout; it runs only if named.
+``python -m benchmarks.paper`` writes the tables and figures of the paper.
 """
 
 import argparse
@@ -38,19 +38,21 @@ def main() -> None:
         "--data",
         type=Path,
         default=os.environ.get("ODSYMNMF_DATA"),
-        help="directory with documents/, graphs/ and overlapping/ (default: $ODSYMNMF_DATA)",
+        help="directory that contains documents/, graphs/ and overlapping/; $ODSYMNMF_DATA",
     )
     parser.add_argument("--old", type=Path, help="another checkout, for the table `against`")
-    parser.add_argument("--case", default="", help="only cases of `against` or `leiden` with this")
+    parser.add_argument(
+        "--case", default="", help="text in the names of the cases of `against` or `leiden` to run"
+    )
     parser.add_argument("--results", action="store_true", help="`against` without times")
     options = parser.parse_args()
     unknown = sorted(set(options.tables) - {*TABLES, *ON_REQUEST})
     if unknown:
-        parser.error(f"no table {', '.join(unknown)}; there are {names}")
+        parser.error(f"unknown table: {', '.join(unknown)}; the tables are {names}")
     data = Path(options.data) if options.data else None
     print_environment()
     for name in options.tables or TABLES:
-        started = time.perf_counter()
+        start = time.perf_counter()
         module = import_module(f"benchmarks.{name}")
         if name == "against":
             if options.old is None:
@@ -60,7 +62,7 @@ def main() -> None:
             module.main(data, options.case)
         else:
             module.main(data)
-        print(f"\n({name}: {time.perf_counter() - started:.0f} s)", flush=True)
+        print(f"\n({name}: {time.perf_counter() - start:.0f} s)", flush=True)
 
 
 if __name__ == "__main__":

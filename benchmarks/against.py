@@ -1,8 +1,8 @@
 """Results and CPU time of this checkout and another: ``python -m benchmarks against --old DIR``.
 
-Both sides fit the same settings by turns, each in its own process, with one thread for BLAS. The
-time of a process is its minimum, and that of several processes their median. Kernels are compiled
-before, into a cache that is kept for every state of the kernels' source.
+The two checkouts fit the same settings in turn, each in a separate process with one BLAS thread.
+The time of a process is the minimum over its fits; the median over several processes is reported.
+Kernels are compiled first, into a cache directory for each version of their source.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ def setting(
     estimator: str = "",
     **options: Any,
 ) -> Setting:
-    """Return all that decides a fit, in a form that can be sent to a process."""
+    """Return the data and options of a fit as a dictionary that can be sent to a process."""
     return {
         "data": data,
         "r": r,

@@ -1,8 +1,8 @@
-"""Time to the same objective as scikit-learn's NMF, and to the same clusters as its spectral one.
+"""Time to the objective of scikit-learn's NMF, and to the clusters of its SpectralClustering.
 
 The objective is the off-diagonal squared error of the method's approximation of A. Every method
-runs with 1, 2, 3, 5, 8, ... sweeps; the CPU time of the shortest run that reaches the goal counts,
-with one BLAS thread.
+runs with 1, 2, 3, 5, 8, ... sweeps; its time is the CPU time of the shortest run that reaches the
+target, with one BLAS thread.
 """
 
 import time
@@ -24,7 +24,8 @@ from benchmarks import problems
 from benchmarks.timing import minima, table
 
 SWEEPS = (1, 2, 3, 5, 8, 13, 21, 34, 55)
-SHARES = (0.99, 0.999)
+# Fractions of the best fit.
+TARGETS = (0.99, 0.999)
 
 # Number of sweeps -> factors W, V with A ~ W V^T.
 Method = Callable[[int], tuple[Any, Any]]
@@ -32,12 +33,12 @@ Method = Callable[[int], tuple[Any, Any]]
 
 def explained(A: Any, W: Any, V: Any) -> float:
     """Return the decrease of sum_{i != j} (A_ij - (W V^T)_ij)^2 from W = V = 0; A_ii = 0."""
-    own = np.einsum("ij,ij->i", W, V)
-    return float(2 * np.vdot(W, A @ V) - np.vdot(W.T @ W, V.T @ V) + own @ own)
+    diagonal = np.einsum("ij,ij->i", W, V)
+    return float(2 * np.vdot(W, A @ V) - np.vdot(W.T @ W, V.T @ V) + diagonal @ diagonal)
 
 
 def methods(A: Any, r: int) -> dict[str, Method]:
-    def ours(init: str, sweeps: int) -> tuple[Any, Any]:
+    def odsymnmf(init: str, sweeps: int) -> tuple[Any, Any]:
         H = od.factorize(A, r, init=init, max_iter=sweeps, tol=0, random_state=0).H
         return H, H
 
@@ -46,30 +47,32 @@ def methods(A: Any, r: int) -> dict[str, Method]:
         return model.fit_transform(A), model.components_.T
 
     return {
-        "odsymnmf": partial(ours, "spectral"),
-        'odsymnmf, init="greedy"': partial(ours, "greedy"),
+        "odsymnmf": partial(odsymnmf, "spectral"),
+        'odsymnmf, init="greedy"': partial(odsymnmf, "greedy"),
         "NMF": nmf,
     }
 
 
 def times(A: Any, r: int) -> Iterator[list[str]]:
-    """Yield a row per method: its time to each share of the best explained energy, over ours."""
-    found = {}
+    """Yield a row per method: its times to reach the targets, relative to those of odsymnmf."""
+    curves = {}
     for name, method in methods(A, r).items():
         method(1)  # compiles
-        found[name] = [explained(A, *method(sweeps)) for sweeps in SWEEPS]
-    best = max(map(max, found.values()))
+        curves[name] = [explained(A, *method(sweeps)) for sweeps in SWEEPS]
+    best = max(map(max, curves.values()))
     runs = {}
     for name, method in methods(A, r).items():
-        for share in SHARES:
+        for target in TARGETS:
             reached = [
-                k for k, value in zip(SWEEPS, found[name], strict=True) if value >= share * best
+                k for k, value in zip(SWEEPS, curves[name], strict=True) if value >= target * best
             ]
             if reached:
-                runs[name, share] = partial(method, reached[0])
-    least = dict(zip(runs, minima(*runs.values(), repeats=5, clock=time.process_time), strict=True))
-    for name in found:
-        ratios = [least.get((name, s), np.inf) / least["odsymnmf", s] for s in SHARES]
+                runs[name, target] = partial(method, reached[0])
+    minimum = dict(
+        zip(runs, minima(*runs.values(), repeats=5, clock=time.process_time), strict=True)
+    )
+    for name in curves:
+        ratios = [minimum.get((name, t), np.inf) / minimum["odsymnmf", t] for t in TARGETS]
         yield [name, *("not reached" if np.isinf(x) else f"{x:.1f}" for x in ratios)]
 
 
@@ -82,12 +85,12 @@ def clusters(A: Any, groups: Any, r: int) -> Iterator[list[str]]:
         "SpectralClustering": lambda: spectral.fit_predict(sparse.csr_matrix(A)),
     }
     labels = {name: method() for name, method in methods.items()}
-    least = dict(
+    minimum = dict(
         zip(methods, minima(*methods.values(), repeats=2, clock=time.process_time), strict=True)
     )
-    for name, found in labels.items():
-        nmi = normalized_mutual_info_score(groups, found)
-        yield [name, f"{least[name] / least['odsymnmf']:.1f}", f"{nmi:.4f}"]
+    for name, clusters in labels.items():
+        nmi = normalized_mutual_info_score(groups, clusters)
+        yield [name, f"{minimum[name] / minimum['odsymnmf']:.1f}", f"{nmi:.4f}"]
 
 
 def main(data: Path | None) -> None:

@@ -59,7 +59,7 @@ def blocks(A: Any, count: int) -> Any:
 def timed_fit(A: Any, r: int, sweeps: int, **options: Any) -> tuple[Any, float]:
     """Return a fit and the median time of its sweeps after the first two."""
     times: list[float] = []
-    found = od.factorize(
+    f = od.factorize(
         A,
         r,
         max_iter=sweeps,
@@ -67,11 +67,11 @@ def timed_fit(A: Any, r: int, sweeps: int, **options: Any) -> tuple[Any, float]:
         **RANDOM,
         **options,
     )
-    return found, median(np.diff(times)[1:])
+    return f, median(np.diff(times)[1:])
 
 
-def same(one: Any, other: Any) -> bool:
-    return bool((one.H == other.H).all() and (one.history == other.history).all())
+def identical(f: Any, g: Any) -> bool:
+    return bool((f.H == g.H).all() and (f.history == g.history).all())
 
 
 def sweeps() -> Iterator[tuple[str, str, str]]:
@@ -84,11 +84,11 @@ def sweeps() -> Iterator[tuple[str, str, str]]:
         ratios, equal = [], []
         for _ in range(3):
             expected, threads = timed_fit(A, 50, 6, n_jobs=2)
-            found, workers = timed_fit(D, 50, 6)
+            f, workers = timed_fit(D, 50, 6)
             ratios.append(workers / threads)
-            equal.append(same(found, expected))
+            equal.append(identical(f, expected))
     name = "l2, n = 200,000, 4 million entries, r = 50"
-    yield f"{name}: fits with the same bits as n_jobs=2", "all", f"{sum(equal)} of {len(equal)}"
+    yield f"{name}: fits identical to n_jobs=2", "all", f"{sum(equal)} of {len(equal)}"
     spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
     yield f"{name}: sweep / sweep of n_jobs=2", "<= 1.7", f"{median(ratios):.2f} ({spread})"
 
@@ -108,10 +108,10 @@ def kills(workers: int = 2) -> Iterator[tuple[str, str, str]]:
             kill = os.kill, (pids[int(rng.integers(len(pids)))], signal.SIGKILL)
             timer = threading.Timer(rng.uniform(0, seconds), *kill)
             timer.start()
-            n_equal += same(od.factorize(blocks(A, 8), 20, **options), expected)
+            n_equal += identical(od.factorize(blocks(A, 8), 20, **options), expected)
             timer.join()
     yield (
-        f"kill -9 of one of {workers} workers at a random moment: same bits",
+        f"kill -9 of one of {workers} workers at a random moment: identical fits",
         f"{N_KILLS} of {N_KILLS}",
         f"{n_equal} of {N_KILLS}",
     )
@@ -126,20 +126,20 @@ def parquet(n: int = 500_000, stored: int = 20_000_000, r: int = 20) -> Iterator
     upper = sparse.triu(A, 1).tocoo()
     with tempfile.TemporaryDirectory() as folder:
         for k in range(16):
-            some = slice(k, None, 16)
-            edges = {"source": upper.row[some], "target": upper.col[some]}
-            pd.DataFrame(edges | {"weight": upper.data[some]}).to_parquet(
+            part = slice(k, None, 16)
+            edges = {"source": upper.row[part], "target": upper.col[part]}
+            pd.DataFrame(edges | {"weight": upper.data[part]}).to_parquet(
                 Path(folder, f"part{k:02d}.parquet")
             )
         with cluster(2, LIMIT) as client:
             memory = PeakMemory(client)
             with memory:
                 rows = od.distributed.from_edges(dd.read_parquet(folder))
-                found = od.factorize(rows, r, max_iter=3, **RANDOM)
+                f = od.factorize(rows, r, max_iter=3, **RANDOM)
     expected = od.factorize(sparse.csr_array(A), r, max_iter=3, n_jobs=2, **RANDOM)
     name = f"{A.nnz:,} entries of {n:,} items from 16 parquet files, r = {r}"
     yield f"{name}: peak of a worker", LIMIT, f"{memory.peak / 2**30:.2f} GiB"
-    yield f"{name}: same bits as n_jobs=2", "yes", "yes" if same(found, expected) else "no"
+    yield f"{name}: identical to n_jobs=2", "yes", "yes" if identical(f, expected) else "no"
 
 
 class PeakMemory(threading.Thread):
@@ -167,7 +167,7 @@ class PeakMemory(threading.Thread):
 
 def main(data: Path | None) -> None:
     warnings.simplefilter("ignore")
-    header = ["what", "goal", "measured"]
+    header = ["case", "goal", "measured"]
     table("Sweeps of worker processes", header, sweeps())
     table("Lost workers", header, kills())
     table("A graph from parquet files", header, parquet())

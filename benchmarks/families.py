@@ -1,6 +1,6 @@
 """Problems with known groups, in two halves: settings are chosen on one, reported on the other.
 
-Of every family, problems 1, 3, 5, ... are for choosing and 2, 4, 6, ... for reporting. The order
+In each family, settings are chosen on problems 1, 3, 5, ... and reported on 2, 4, 6, ... The order
 was fixed before the first measurement.
 """
 

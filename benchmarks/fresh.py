@@ -38,7 +38,7 @@ POINTS: dict[str, Source] = {
 
 
 def labeled(G: Any, name: str) -> tuple[Any, Any]:
-    """Return the adjacency matrix, and the numbers of the values of a node attribute."""
+    """Return the adjacency matrix and the labels given by a node attribute."""
     values = [value for _, value in G.nodes(data=name)]
     return nx.to_scipy_sparse_array(G, weight=None, dtype=float), np.unique(
         values, return_inverse=True
@@ -46,7 +46,7 @@ def labeled(G: Any, name: str) -> tuple[Any, Any]:
 
 
 def partitioned(G: Any) -> tuple[Any, Any]:
-    """Return the adjacency matrix and the groups that networkx has planted."""
+    """Return the adjacency matrix and the groups planted by networkx."""
     groups = np.empty(len(G), dtype=int)
     for l, nodes in enumerate(G.graph["partition"]):
         groups[list(nodes)] = l
@@ -83,13 +83,13 @@ GRAPHS: dict[str, Source] = {
 
 
 def rows(sources: dict[str, Source]) -> Iterator[list[str]]:
-    found = []
+    columns = []
     for name, make in sources.items():
         A, groups = make()
         scores = [score(A, groups, method) for method in METHODS.values()]
-        found.append([np.nan if s is None else s.nmi for s in scores])
-        yield [name, *(f"{nmi:.3f}" for nmi in found[-1])]
-    yield ["mean", *(f"{nmi:.3f}" for nmi in np.mean(found, axis=0))]
+        columns.append([np.nan if s is None else s.nmi for s in scores])
+        yield [name, *(f"{nmi:.3f}" for nmi in columns[-1])]
+    yield ["mean", *(f"{nmi:.3f}" for nmi in np.mean(columns, axis=0))]
 
 
 def main(data: Path | None) -> None:

@@ -33,7 +33,7 @@ def matched(rng: Any, weights: Any, items: Any, links: int) -> Pair:
 def lfr(
     n: int, mixing: float, degree: float = 15, sizes: tuple[int, int] = (20, 100), seed: int = 0
 ) -> Pair:
-    """Degrees and group sizes by power laws (2.5 and 1.5); a share ``mixing`` of links leaves.
+    """Power laws for degrees (2.5), group sizes (1.5); a share ``mixing`` of links between groups.
 
     The benchmark of Lancichinetti, Fortunato and Radicchi (2008), with randomly drawn links.
     """
@@ -119,16 +119,16 @@ def cover(
     """
     rng = np.random.default_rng(seed)
     sizes = unequal(n, groups, ratio) if ratio > 1 else [n // groups] * groups
-    own = rng.permutation(np.repeat(np.arange(groups), sizes))
-    n = len(own)
-    both = rng.random(n) < shared
-    second = np.where(both, (own + rng.integers(1, groups, n)) % groups, -1)
+    first = rng.permutation(np.repeat(np.arange(groups), sizes))
+    n = len(first)
+    in_two = rng.random(n) < shared
+    second = np.where(in_two, (first + rng.integers(1, groups, n)) % groups, -1)
     degrees = power_law(rng, n, 3.0, 1.0, 5.0)
     degrees *= degree / degrees.mean()
-    sets = [np.flatnonzero((own == g) | (second == g)) for g in range(groups)]
+    sets = [np.flatnonzero((first == g) | (second == g)) for g in range(groups)]
     ends = []
     for items in sets:
-        inside = (1 - mixing) * degrees[items] / (1 + both[items])
+        inside = (1 - mixing) * degrees[items] / (1 + in_two[items])
         ends.append(matched(rng, inside, items, round(inside.sum() / 2)))
     ends.append(matched(rng, degrees, np.arange(n), round(mixing * degrees.sum() / 2)))
     return symmetric(*(np.concatenate(part) for part in zip(*ends, strict=True)), n), sets
@@ -139,10 +139,10 @@ def paired(ends: Any, kind: Any, rng: np.random.Generator) -> Pair:
     order = np.lexsort((rng.random(len(ends)), kind))
     ends, kind = ends[order], kind[order]
     place = np.arange(len(kind)) - np.searchsorted(kind, kind)
-    left = np.flatnonzero(place % 2 == 0)
-    left = left[left + 1 < len(kind)]
-    left = left[kind[left] == kind[left + 1]]
-    return ends[left], ends[left + 1]
+    first = np.flatnonzero(place % 2 == 0)
+    first = first[first + 1 < len(kind)]
+    first = first[kind[first] == kind[first + 1]]
+    return ends[first], ends[first + 1]
 
 
 def many_overlapping(
@@ -154,15 +154,15 @@ def many_overlapping(
     is random. Returns the graph and its groups.
     """
     rng = np.random.default_rng(seed)
-    many = np.ones(n, dtype=np.int64)
-    several = rng.choice(n, int(shared * n), replace=False)
-    many[several] = rng.integers(2, 4, len(several))
-    total = int(many.sum())
+    n_groups = np.ones(n, dtype=np.int64)
+    overlapping = rng.choice(n, int(shared * n), replace=False)
+    n_groups[overlapping] = rng.integers(2, 4, len(overlapping))
+    total = int(n_groups.sum())
     # Inverse of the distribution function of s^-2 between 20 and 100.
     sizes = np.round(1.0 / (1 / 20 + rng.random(total // 10) * (1 / 100 - 1 / 20))).astype(int)
     sizes = sizes[: np.searchsorted(np.cumsum(sizes), total) + 1]
     group = np.repeat(np.arange(len(sizes)), sizes)[:total]
-    item = rng.permutation(np.repeat(np.arange(n), many))
+    item = rng.permutation(np.repeat(np.arange(n), n_groups))
     M = sparse.coo_array((np.ones(total), (group, item)), shape=(len(sizes), n)).tocsr()
     sets = [M.indices[M.indptr[c] : M.indptr[c + 1]] for c in range(len(sizes))]
     sets = [s for s in sets if len(s) >= 10]  # the last one may be cut short
@@ -183,9 +183,9 @@ def many_planted(
     """Disjoint groups of ``size`` items; a share ``inside`` of the links is inside groups."""
     rng = np.random.default_rng(seed)
     label = rng.permutation(np.arange(n) // size)
-    stay, leave = rng.poisson(degree * inside, n), rng.poisson(degree * (1 - inside), n)
-    a, b = paired(np.repeat(np.arange(n), stay), np.repeat(label, stay), rng)
-    out = np.repeat(np.arange(n), leave)
+    n_inside, n_outside = rng.poisson(degree * inside, n), rng.poisson(degree * (1 - inside), n)
+    a, b = paired(np.repeat(np.arange(n), n_inside), np.repeat(label, n_inside), rng)
+    out = np.repeat(np.arange(n), n_outside)
     c, d = paired(out, np.zeros(len(out), dtype=np.int64), rng)
     sets = np.split(np.argsort(label, kind="stable"), np.arange(size, n, size))
     return symmetric(np.r_[a, c], np.r_[b, d], n), sets

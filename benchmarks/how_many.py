@@ -1,7 +1,7 @@
 """The number of clusters recommended by `odsymnmf.choose.n_clusters`.
 
-Graphs with known groups, fresh graphs that played no part in the choice of its settings, other
-input, graphs without groups, and points without groups. NMI is that of `ODSymNMF("auto")`.
+Graphs with known groups, fresh graphs (not used to choose any setting), other input, graphs without
+groups, and points without groups. NMI is that of `ODSymNMF("auto")`.
 """
 
 import warnings
@@ -26,15 +26,15 @@ class Row(NamedTuple):
     """A recommendation for a graph with known groups."""
 
     problem: Problem
-    true: int
-    found: int
+    n_groups: int
+    n_clusters: int
     evidence: str
     nmi: float
     seconds: float
 
     @property
     def is_close(self) -> bool:
-        return abs(self.found - self.true) <= max(1, 0.2 * self.true)
+        return abs(self.n_clusters - self.n_groups) <= max(1, 0.2 * self.n_groups)
 
 
 def measure(problem: Problem) -> Row:
@@ -47,30 +47,30 @@ def measure(problem: Problem) -> Row:
         _, seconds = cpu_seconds(lambda: model.fit(X))
     nmi = od.metrics.scores(model.labels_[known], groups[known])["nmi"]
     search = model.n_clusters_search_
-    true = len(np.unique(groups[known]))
-    return Row(problem, true, search.n_clusters, search.evidence, nmi, seconds)
+    n_groups = len(np.unique(groups[known]))
+    return Row(problem, n_groups, search.n_clusters, search.evidence, nmi, seconds)
 
 
-def tables(title: str, found: Iterator[Row]) -> None:
+def tables(title: str, measured: Iterator[Row]) -> None:
     """Print the recommendations, and how many are close to the true number."""
     rows: list[Row] = []
 
     def cells() -> Iterator[list[Any]]:
-        for row in found:
+        for row in measured:
             rows.append(row)
-            yield [row.problem.name, row.problem.half, row.true, row.found, row.evidence,
+            yield [row.problem.name, row.problem.half, row.n_groups, row.n_clusters, row.evidence,
                    f"{row.nmi:.3f}", f"{row.seconds:.2f}"]  # fmt: skip
 
     header = ["problem", "half", "true", "recommended", "evidence", "NMI", "CPU s"]
     table(title, header, cells())
     summary = []
     for half in (CHOOSE, REPORT, "fresh", None):
-        some = [row for row in rows if half in (None, row.problem.half)]
-        if some:
-            clear = [row.nmi for row in some if row.evidence != "none"]
-            close, none = sum(row.is_close for row in some), len(some) - len(clear)
+        selected = [row for row in rows if half in (None, row.problem.half)]
+        if selected:
+            clear = [row.nmi for row in selected if row.evidence != "none"]
+            close, none = sum(row.is_close for row in selected), len(selected) - len(clear)
             nmi = f"{np.mean(clear):.3f}" if clear else "-"
-            summary.append([half or "all", f"{close} of {len(some)}", none, nmi])
+            summary.append([half or "all", f"{close} of {len(selected)}", none, nmi])
     header = ["half", "within 20 % or 1", 'evidence "none"', "mean NMI of the others"]
     table(f"{title}: summary", header, summary)
 
@@ -83,8 +83,8 @@ def neighbors_of_documents(data: Path, name: str) -> tuple[Any, Any]:
 
 
 def fresh(data: Path | None) -> Iterator[Problem]:
-    """Yield graphs that no setting was chosen on."""
-    made: dict[str, Callable[[], tuple[Any, Any]]] = {
+    """Yield graphs that were not used to choose any setting."""
+    sources: dict[str, Callable[[], tuple[Any, Any]]] = {
         "lfr n=5000 mixing=0.4": partial(graphs.lfr, 5000, 0.4, 20, (30, 300), seed=900),
         "planted 25 groups degree=10 mixing=0.3": partial(
             graphs.planted, [160] * 25, 10, 0.3, seed=901
@@ -95,10 +95,10 @@ def fresh(data: Path | None) -> Iterator[Problem]:
         "karate": karate,
     }
     if data is not None:
-        made["lfr10000"] = partial(load, data, "graphs", "lfr10000")
+        sources["lfr10000"] = partial(load, data, "graphs", "lfr10000")
         for name in ("k1b", "tr41", "tr45", "la1", "reviews"):
-            made[f"15 neighbors: {name}"] = partial(neighbors_of_documents, data, name)
-    for name, make in made.items():
+            sources[f"15 neighbors: {name}"] = partial(neighbors_of_documents, data, name)
+    for name, make in sources.items():
         yield Problem("fresh", name, "fresh", make)
 
 
@@ -122,12 +122,12 @@ def weighted(A: Any, seed: int) -> Any:
     """Give every link a random weight."""
     rng, half = np.random.default_rng(seed), sparse.triu(A, k=1).tocoo()
     weights = rng.pareto(2, half.nnz) + 1 if seed % 2 else rng.standard_exponential(half.nnz)
-    found = sparse.coo_array((weights, (half.row, half.col)), shape=A.shape)
-    return sparse.csr_array(found + found.T)
+    half = sparse.coo_array((weights, (half.row, half.col)), shape=A.shape)
+    return sparse.csr_array(half + half.T)
 
 
 def null_graphs(data: Path | None) -> Iterator[tuple[str, Any]]:
-    """Yield 40 graphs without groups; without data, those that need none."""
+    """Yield 40 graphs without groups; fewer if ``data`` is None."""
     rng = np.random.default_rng(0)
     for i, n in enumerate([100, 300, 1000, 1000, 2000, 3000, 5000, 10_000, 20_000, 20_000]):
         degree = [4, 3, 8, 16, 5][i % 5]
@@ -149,8 +149,8 @@ def null_graphs(data: Path | None) -> Iterator[tuple[str, Any]]:
 def evidence(A: Any) -> list[Any]:
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # no clear structure
-        found, seconds = cpu_seconds(lambda: od.choose.n_clusters(A))
-    return [found.n_clusters, found.evidence, f"{seconds:.2f}"]
+        search, seconds = cpu_seconds(lambda: od.choose.n_clusters(A))
+    return [search.n_clusters, search.evidence, f"{seconds:.2f}"]
 
 
 def main(data: Path | None) -> None:
@@ -167,5 +167,5 @@ def main(data: Path | None) -> None:
         for n in (1000, 3000, 10_000) for dimension, k in ((2, 10), (3, 15), (10, 15))
     ]  # fmt: skip
     table("Nearest-neighbor graphs of points without groups", header, points)
-    other = ["documents", "kernels", "signed"] if data else ["kernels", "signed"]
-    tables("Other input", (measure(p) for p in problems(data, other)))
+    families = ["documents", "kernels", "signed"] if data else ["kernels", "signed"]
+    tables("Other input", (measure(p) for p in problems(data, families)))

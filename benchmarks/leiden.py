@@ -1,8 +1,8 @@
 """CPU time, agreement with known groups and memory, compared with igraph's Leiden.
 
-Every method runs in a process of its own, on one core. Compilation and the construction of igraph's
-graph are not measured. Memory is the peak above that of the process with the graph loaded, in units
-of the CSR arrays of the graph. A second table compares H with the converged fit from the same
+Each method runs in a separate process, on one core. Compilation and the construction of igraph's
+graph are not measured. Memory is the increase of the peak during the fit, relative to the size of
+the CSR arrays of the graph. A second table compares H with the converged fit from the same
 partition.
 """
 
@@ -28,22 +28,22 @@ from benchmarks.timing import in_new_process, table
 Fit = Callable[[], Any]
 
 
-def leiden(A: Any, r: int) -> Fit:
+def prepare_leiden(A: Any, r: int) -> Fit:
     run = leiden_runs(A)
     return lambda: run(1.0)
 
 
-def leiden_with_r(A: Any, r: int) -> Fit:
+def prepare_leiden_with_r(A: Any, r: int) -> Fit:
     run = leiden_runs(A)
     return lambda: leiden_search(run, A.shape[0], r)
 
 
-# From the graph and the number of known groups to a fit.
+# Functions of the graph and the number of groups that return the fit to be timed.
 METHODS: dict[str, Callable[[Any, int], Fit]] = {
     "odsymnmf": lambda A, r: lambda: od.ODSymNMF(r).fit(A).labels_,
     "odsymnmf, auto": lambda A, r: lambda: od.ODSymNMF("auto").fit(A).labels_,
-    "Leiden": leiden,
-    "Leiden for r": leiden_with_r,
+    "Leiden": prepare_leiden,
+    "Leiden with r": prepare_leiden_with_r,
 }
 
 
@@ -79,13 +79,13 @@ def measure(path: str, method: str) -> None:
     truth = np.load(f"{path}.npy")
     fit = METHODS[method](A, len(np.unique(truth)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun = time.process_time()
+    start = time.process_time()
     labels = fit()
-    seconds = time.process_time() - begun
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    seconds = time.process_time() - start
+    peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
     nmi = od.metrics.scores(labels, truth)["nmi"]
-    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), grown / size]))
+    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), peak / size]))
 
 
 CODE = "import sys; from benchmarks.leiden import measure; measure(*sys.argv[1:])"
@@ -130,19 +130,20 @@ def explained() -> Iterator[list[str]]:
         A, truth = make()
         r = len(np.unique(truth))
         model = od.ODSymNMF(r, init="multilevel", **options).fit(A)
-        end = od.ODSymNMF(
+        converged = od.ODSymNMF(
             r, init="multilevel", sparse_membership=False, tol=1e-7, max_iter=1000
         ).fit(A)
-        total = end.similarity_.sum_of_squares
-        share, most = (1 - m.objective_ / total for m in (model, end))
+        total = converged.similarity_.sum_of_squares
+        ratio = (total - model.objective_) / (total - converged.objective_)
         components = connected_components(A)[0]
-        yield [name, f"{components}", f"{model.n_iter_}", f"{end.n_iter_}", f"{share / most:.4f}"]
+        sweeps = model.n_iter_, converged.n_iter_
+        yield [name, f"{components}", *map(str, sweeps), f"{ratio:.4f}"]
 
 
 def main(data: Path | None, only: str = "") -> None:
     warnings.simplefilter("ignore")
     header = ["graph", "method", "CPU seconds", "/ Leiden", "NMI", "clusters", "memory / A"]
-    table("Compared with Leiden, number of clusters given or not", header, rows(only))
+    table("Compared with Leiden, with r given and not given", header, rows(only))
     if not only:
         header = ["graph", "components", "sweeps", "sweeps, converged", "explained / converged"]
-        table("Similarity that H explains", header, explained())
+        table("Explained similarity", header, explained())

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.graphs import many_overlapping, many_planted, symmetric
-from benchmarks.methods import igraph_of
+from benchmarks.methods import to_igraph
 from benchmarks.timing import cpu_seconds, in_new_process, minima, table
 from odsymnmf import factorize
 from odsymnmf.init import ego
@@ -23,29 +23,29 @@ RESOLUTIONS = (0.01, 0.03, 0.1, 0.2, 0.3)
 
 
 def find_sets(A: Any, **options: Any) -> list[Any]:
-    """Return the clusters: entries of at least a fifth of the column's largest, three or more."""
+    """Return the sets of at least three entries >= a fifth of the largest entry of a column."""
     return column_sets(factorize(A, "auto", sparse_membership=True, **options).H, 0.2, 3)
 
 
 def leiden(A: Any, resolution: float | None) -> list[Any]:
     """Return the clusters of igraph's Leiden: modularity, or the Potts model with a resolution."""
-    graph, weights = igraph_of(A)
+    graph, weights = to_igraph(A)
     options: dict[str, Any] = {"objective_function": "modularity"}
     if resolution is not None:
         options = {"objective_function": "CPM", "resolution": resolution}
-    random.seed(SEED)  # igraph draws from it
-    found = graph.community_leiden(weights=weights, n_iterations=2, **options)
-    return [np.array(s) for s in found if len(s) >= 3]
+    random.seed(SEED)  # the generator that igraph uses
+    clusters = graph.community_leiden(weights=weights, n_iterations=2, **options)
+    return [np.array(s) for s in clusters if len(s) >= 3]
 
 
 def label_propagation(A: Any) -> list[Any]:
-    graph, weights = igraph_of(A)
+    graph, weights = to_igraph(A)
     random.seed(SEED)
     return [np.array(s) for s in graph.community_label_propagation(weights=weights)]
 
 
-def fit_near_end(A: Any, init: Any = "auto") -> tuple[SparseL2, Any]:
-    """Return a fit near its end, items in the order of their clusters, and its A."""
+def nearly_converged(A: Any, init: Any = "auto") -> tuple[SparseL2, Any]:
+    """Return a nearly converged fit and its A, the items in the order of their clusters."""
     H = factorize(A, "auto", init=init, sparse_membership=True, tol=0.01).H
     order = ego.order_by_strongest(H)
     stored = ego.reordered(links(A), order)
@@ -57,7 +57,7 @@ def fit_near_end(A: Any, init: Any = "auto") -> tuple[SparseL2, Any]:
 
 def sweep_costs() -> Iterator[tuple[str, str, str]]:
     n = 100_000
-    fit, A = fit_near_end(many_overlapping(n, seed=SEED)[0])
+    fit, A = nearly_converged(many_overlapping(n, seed=SEED)[0])
     H = fit.H.csr()
     sweep, product = minima(fit.sweep, lambda: A @ H, repeats=9)
     title = f"sweep / sparse `A @ H`, overlapping groups, n = {n:,}, {fit.H.r:,} clusters"
@@ -65,7 +65,7 @@ def sweep_costs() -> Iterator[tuple[str, str, str]]:
     times, numbers = [], []
     for size in (1000, 400, 150, 50, 14):
         graph, sets = many_planted(n, size=size, seed=SEED)
-        fit, _ = fit_near_end(graph, sets)
+        fit, _ = nearly_converged(graph, sets)
         times += minima(fit.sweep, repeats=5)
         numbers.append(fit.H.r)
     slope = np.polyfit(np.log(numbers), np.log(times), 1)[0]
@@ -79,20 +79,21 @@ from benchmarks.many import best_match_f1, find_sets, many_overlapping
 find_sets(many_overlapping(1000, seed=1)[0])  # compiles
 A, known = many_overlapping(1_000_000, seed=11)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-begun = time.process_time()
-found = find_sets(A)
-seconds = time.process_time() - begun
+start = time.process_time()
+sets = find_sets(A)
+seconds = time.process_time() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-f1 = best_match_f1(found, known)
-print(f"{A.nnz:,} {len(known)} {len(found)} {seconds:.1f} {before:.2f} {peak:.2f} {f1:.3f}")
+f1 = best_match_f1(sets, known)
+print(f"{A.nnz:,} {len(known)} {len(sets)} {seconds:.1f} {before:.2f} {peak:.2f} {f1:.3f}")
 """
 
 
 def million() -> Iterator[tuple[str, str, str]]:
-    stored, known, found, spent, before, peak, f1 = in_new_process(MILLION).split()
-    yield f"n = 1,000,000, {stored} stored, {known} overlapping groups: CPU seconds", "<= 90", spent
+    stored, known, clusters, seconds, before, peak, f1 = in_new_process(MILLION).split()
+    name = f"n = 1,000,000, {stored} stored, {known} overlapping groups: CPU seconds"
+    yield name, "<= 90", seconds
     yield "peak memory (after making the graph)", "<= 2 GB", f"{peak} GB ({before} GB)"
-    yield f"mean best-match F1 ({found} clusters)", ">= 0.92", f1
+    yield f"mean best-match F1 ({clusters} clusters)", ">= 0.92", f1
 
 
 def other_methods(n: int) -> Iterator[tuple[str, ...]]:
@@ -108,10 +109,10 @@ def other_methods(n: int) -> Iterator[tuple[str, ...]]:
         "label propagation": lambda: label_propagation(A),
     }
     for name, method in cases.items():
-        found, spent = cpu_seconds(method)
-        sets = [s for s in found if len(s) >= 3]
+        clusters, seconds = cpu_seconds(method)
+        sets = [s for s in clusters if len(s) >= 3]
         f1 = f"{best_match_f1(sets, known):.3f}"
-        yield f"{n:,}", name, f"{spent:.2f}", f"{len(sets)}/{len(known)}", f1
+        yield f"{n:,}", name, f"{seconds:.2f}", f"{len(sets)}/{len(known)}", f1
 
 
 def mixing() -> Iterator[tuple[str, ...]]:
@@ -123,15 +124,15 @@ def mixing() -> Iterator[tuple[str, ...]]:
     for name, make in families.items():
         for share in (0.25, 0.4, 0.5, 0.6, 0.7):
             A, known = make(share)
-            init, found = ego.ego_networks(links(A)), find_sets(A)
-            f1 = [best_match_f1(sets, known) for sets in (init, found)]
+            init, result = ego.ego_networks(links(A)), find_sets(A)
+            f1 = [best_match_f1(sets, known) for sets in (init, result)]
             f1.append(max(best_match_f1(leiden(A, g), known) for g in RESOLUTIONS))
-            counts = f"{len(init)} -> {len(found)} / {len(known)}"
+            counts = f"{len(init)} -> {len(result)} / {len(known)}"
             yield name, f"{share}", counts, *(f"{value:.3f}" for value in f1)
 
 
 def real(data: Path | None) -> Iterator[list[str]]:
-    """Compare with known groups of real graphs, all sets cut to the items of known groups."""
+    """Compare with known groups of real graphs, all sets restricted to the items of these."""
     for name in ("amazon", "dblp"):
         folder = data / "overlapping" if data else None
         if folder is None or not (folder / f"{name}.ungraph.txt").exists():
@@ -148,10 +149,10 @@ def real(data: Path | None) -> Iterator[list[str]]:
             "its initialization alone": ego.ego_networks(links(A)),
             "Leiden, modularity": leiden(A, None),
         }
-        for method, found in cases.items():
-            cut = [c for c in (s[covered[s]] for s in found) if len(c) >= 3]
-            size, f1 = np.mean([len(s) for s in found]), best_match_f1(cut, known)
-            yield [title, method, str(len(found)), f"{size:.1f}", f"{f1:.3f}"]
+        for method, sets in cases.items():
+            restricted = [c for c in (s[covered[s]] for s in sets) if len(c) >= 3]
+            size, f1 = np.mean([len(s) for s in sets]), best_match_f1(restricted, known)
+            yield [title, method, str(len(sets)), f"{size:.1f}", f"{f1:.3f}"]
 
 
 def main(data: Path | None) -> None:

@@ -1,7 +1,7 @@
-"""One side of `benchmarks.against`: fit settings with whichever odsymnmf is on the path.
+"""The process of `benchmarks.against` that fits settings with the odsymnmf on its path.
 
-Reads a setting per line (JSON) from standard input and answers each with a line of JSON. Problems
-are made with NumPy and SciPy, and only public names are used, so that any two versions compare.
+Reads a setting per line (JSON) from standard input and writes a line of JSON for each. Problems are
+made with NumPy and SciPy, and only public names are used, so that any two versions can be compared.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ def data(name: str, dtype: str) -> Any:
 
 
 def similarity(name: str, dtype: str, weights: str | None) -> tuple[Any, dict[str, Any]]:
-    """Return what to factorize, and the options that weigh its pairs."""
+    """Return the similarities, and the options with the weights of pairs."""
     A = data(name, dtype)
     n, rng = A.shape[0], np.random.default_rng(1)
     square = A.shape[1] == n
@@ -97,8 +97,8 @@ def similarity(name: str, dtype: str, weights: str | None) -> tuple[Any, dict[st
     return A, {}
 
 
-def start(init: str, n: int, r: int, dtype: str) -> Any:
-    """Return the initial memberships, or the name as it is."""
+def initial(init: str, n: int, r: int, dtype: str) -> Any:
+    """Return the initial memberships, or ``init`` itself if it is the name of an initialization."""
     rng = np.random.default_rng(2)
     labels = np.where(rng.random(n) < 0.8, np.arange(n) % r, rng.integers(r, size=n))
     one_hot = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, r))
@@ -112,7 +112,7 @@ def start(init: str, n: int, r: int, dtype: str) -> Any:
 
 
 def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
-    """Return a function that fits, and one that turns what it returns into results."""
+    """Return a function that fits, and one that extracts the results from the fit."""
     options = dict(setting["options"])
     name, dtype, r = setting["data"], setting["dtype"], setting["r"]
     estimator = setting["estimator"]
@@ -122,7 +122,7 @@ def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
         # The name in older checkouts.
         options["memberships"] = "sparse" if options.pop("sparse_membership") else "full"
     if "init" in options:
-        options["init"] = start(options["init"], SIZES[name][0], r, dtype)
+        options["init"] = initial(options["init"], SIZES[name][0], r, dtype)
     if not estimator:
         A = od.similarity.as_similarity(A, **weights)
         return lambda: call(A, r, **options), lambda f: (f.H, f.objective, f.n_iter, [])
@@ -139,7 +139,7 @@ def fit_function(setting: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def digest(H: Any) -> str:
-    """Return a hash of the entries of H, whatever the type of the indices."""
+    """Return a hash of the entries of H that does not depend on the type of the indices."""
     parts = [np.array(H.shape)]
     if sparse.issparse(H):
         H = sparse.csr_array(H)
@@ -162,10 +162,10 @@ def main() -> None:
                 fits[line] = fit_function(json.loads(line))
             fit, results = fits[line]
             count = counts.get(line, 1)
-            begun = time.process_time()
+            begin = time.process_time()
             for _ in range(count):
                 fitted = fit()
-            answer["seconds"] = (time.process_time() - begun) / count
+            answer["seconds"] = (time.process_time() - begin) / count
             # The first fit compiles; later short ones are repeated.
             counts[line] = max(1, int(SHORT / answer["seconds"])) if line in counts else 1
             H, objective, n_iter, labels = results(fitted)

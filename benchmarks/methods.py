@@ -1,4 +1,4 @@
-"""Other clustering methods: functions of similarities and r that return labels or sets."""
+"""Clustering methods of other packages: functions of A and r that return labels or sets."""
 
 import random
 from collections.abc import Callable
@@ -14,8 +14,8 @@ def spectral_clustering(A: Any, r: int) -> Any:
     return SpectralClustering(r, affinity="precomputed", random_state=0).fit_predict(dense)
 
 
-def igraph_of(A: Any) -> tuple[Any, list[float]]:
-    """Return an igraph graph and the weights of its edges."""
+def to_igraph(A: Any) -> tuple[Any, list[float]]:
+    """Return A as an igraph graph, and the weights of the edges."""
     import igraph
 
     half = sparse.triu(sparse.coo_array(A), k=1).tocoo()
@@ -24,11 +24,11 @@ def igraph_of(A: Any) -> tuple[Any, list[float]]:
 
 def leiden_runs(A: Any) -> Callable[[float], Any]:
     """Return a function of the resolution that returns the labels of igraph's Leiden algorithm."""
-    graph, weights = igraph_of(A)
+    graph, weights = to_igraph(A)
     edge_weights = None if len(set(weights)) == 1 else weights
 
     def run(resolution: float) -> Any:
-        random.seed(0)  # igraph draws from it
+        random.seed(0)  # the generator that igraph uses
         clusters = graph.community_leiden(
             "modularity", weights=edge_weights, resolution=resolution, n_iterations=2
         )
@@ -38,7 +38,7 @@ def leiden_runs(A: Any) -> Callable[[float], Any]:
 
 
 def leiden_search(run: Callable[[float], Any], n: int, r: int, steps: int = 12) -> Any:
-    """Bisect the resolution until r clusters of a tenth of the mean size or more are found."""
+    """Bisect the resolution until r clusters have at least a tenth of the mean size."""
     low, high, resolution = 1 / 64, 4096.0, 1.0
     best: tuple[float, Any] = (np.inf, None)
     for _ in range(steps):
@@ -53,7 +53,7 @@ def leiden_search(run: Callable[[float], Any], n: int, r: int, steps: int = 12) 
 
 
 def leiden(A: Any, r: int) -> Any:
-    """Return labels of largest modularity; r is not used."""
+    """Return the labels at resolution 1; r is not used."""
     return leiden_runs(A)(1.0)
 
 
@@ -63,8 +63,8 @@ def leiden_with_r(A: Any, r: int) -> Any:
 
 
 def infomap(A: Any, r: int) -> Any:
-    graph, weights = igraph_of(A)
-    random.seed(0)  # igraph draws from it
+    graph, weights = to_igraph(A)
+    random.seed(0)  # the generator that igraph uses
     return graph.community_infomap(edge_weights=weights).membership
 
 
@@ -77,7 +77,7 @@ METHODS = {
 
 
 def cdlib_method(name: str, **options: Any) -> Callable[[Any, int], list[Any]]:
-    """Return a method of cdlib that finds overlapping sets; the option "r" is replaced by r."""
+    """Return a cdlib method for overlapping sets; an option with the value "r" becomes r."""
 
     def run(A: Any, r: int) -> list[Any]:
         import networkx as nx

@@ -44,17 +44,17 @@ def measure(number: int) -> Scores:
     """Return overlapping NMI, mean best-match F1 and omega index of all rules and methods."""
     A, truth = graphs.cover(*PROBLEMS[number], seed=400 + number)
     n, r = A.shape[0], len(truth)
-    found: dict[str, list[Any]] = {}
+    covers: dict[str, list[Any]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # slow convergence, and warnings of other packages
         model = od.ODSymNMF(r).fit(A)
         for rule, thresholds in RULES.items():
             for threshold in thresholds:
                 sets = model.overlapping_sets(threshold, rule=rule)
-                found[f"{rule} >= {threshold}"] = [items for items in sets if len(items) > 1]
+                covers[f"{rule} >= {threshold}"] = [items for items in sets if len(items) > 1]
         for name, method in OVERLAPPING.items():
             try:
-                found[name] = method(A, r)
+                covers[name] = method(A, r)
             except ImportError:
                 continue
     return {
@@ -67,12 +67,12 @@ def measure(number: int) -> Scores:
             if sets
             else (0.0, 0.0, 0.0)
         )
-        for name, sets in found.items()
+        for name, sets in covers.items()
     }
 
 
 def main(data: Path | None) -> None:
-    np.random.seed(0)  # noqa: NPY002 - methods of cdlib draw from it
+    np.random.seed(0)  # noqa: NPY002 - methods of cdlib use this generator
     random.seed(0)
     rows: list[Scores] = []
     names = ["row >= 0.5", DEFAULT, *OVERLAPPING]
@@ -80,8 +80,8 @@ def main(data: Path | None) -> None:
     def cells() -> Iterator[list[Any]]:
         for number, problem in enumerate(PROBLEMS):
             rows.append(measure(number))
-            found = (rows[-1].get(name) for name in names)
-            yield [problem, *("-" if s is None else f"{s[0]:.3f} / {s[1]:.3f}" for s in found)]
+            scores = (rows[-1].get(name) for name in names)
+            yield [problem, *("-" if s is None else f"{s[0]:.3f} / {s[1]:.3f}" for s in scores)]
 
     header = ["n, groups, shared, degree, mixing, size ratio", *names]
     table("Overlapping NMI / mean best-match F1", header, cells())

@@ -1,4 +1,4 @@
-"""The graphs, matrices and documents on which times are measured."""
+"""Graphs, matrices and documents for measuring times."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def planted(n: int, stored: int, groups: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def shuffled(A: Any, labels: Any, seed: int = 0) -> tuple[Any, Any]:
-    """Return the same graph with its items in random order, as in most files."""
+    """Return A and labels with the items in random order."""
     order = np.random.default_rng(seed).permutation(len(labels))
     A = A[order][:, order]
     A.sort_indices()
@@ -26,7 +26,7 @@ def shuffled(A: Any, labels: Any, seed: int = 0) -> tuple[Any, Any]:
 
 
 def dense(n: int, r: int, seed: int = 0) -> Any:
-    """Return a dense symmetric matrix near rank r: overlapping groups and positive noise."""
+    """Return a dense symmetric matrix: overlapping groups (rank r) plus positive noise."""
     rng = np.random.default_rng(seed)
     H = rng.random((n, r)) * (rng.random((n, r)) < 0.3)
     noise = rng.exponential(0.05, size=(n, n))

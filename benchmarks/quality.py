@@ -35,14 +35,14 @@ def estimator(family: str, **options: Any) -> Method:
 
 
 def methods(family: str) -> dict[str, Method]:
-    """Return the methods that can cluster this kind of input."""
-    found = {
+    """Return the methods that can cluster problems of this family."""
+    own_methods = {
         PAPER: estimator(family, normalize=None, upper=None, init="greedy"),
         "default": estimator(family),
     }
     if family in GRAPHS:
-        return found | METHODS
-    return found | {
+        return own_methods | METHODS
+    return own_methods | {
         "SpectralClustering": lambda X, r: spectral_clustering(affinities(X, family), r)
     }
 
@@ -63,18 +63,18 @@ def score(X: Any, groups: Any, method: Method) -> Score | None:
             labels, seconds = cpu_seconds(lambda: method(X, r))
         except ImportError:
             return None
-    found = metrics.scores(labels, groups)
-    return Score(found["nmi"], found["ari"], seconds)
+    agreement = metrics.scores(labels, groups)
+    return Score(agreement["nmi"], agreement["ari"], seconds)
 
 
-def scores(problem: Problem, tried: dict[str, Method]) -> dict[str, Score]:
+def scores(problem: Problem, methods: dict[str, Method]) -> dict[str, Score]:
     X, groups = problem.make()
-    found = {name: score(X, groups, method) for name, method in tried.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: score(X, groups, method) for name, method in methods.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def summary(rows: list[dict[str, Score]], name: str) -> list[str]:
-    """Return mean and worst NMI, mean ARI, collapses (under half of the best) and relative time."""
+    """Return mean and worst NMI, mean ARI, collapses (below half of the best), relative time."""
     rows = [row for row in rows if name in row]
     if not rows:
         return ["-"] * 5
@@ -96,17 +96,17 @@ def main(data: Path | None) -> None:
     for family in ("lfr", "signed"):
         scores(next(problems(None, [family])), {"default": estimator(family)})  # compiles
     names = [PAPER, "default", *METHODS]
-    found: dict[Problem, dict[str, Score]] = {}
+    scores_of: dict[Problem, dict[str, Score]] = {}
 
     def cells() -> Iterator[list[str]]:
         for p in problems(data):
-            row = found[p] = scores(p, methods(p.family))
+            row = scores_of[p] = scores(p, methods(p.family))
             yield [p.name, p.half, *(f"{row[n].nmi:.3f}" if n in row else "-" for n in names)]
 
     table("NMI with the known groups", ["problem", "half", *names], cells())
     for half in (CHOOSE, REPORT):
         families: dict[str, list[dict[str, Score]]] = {}
-        for p, row in found.items():
+        for p, row in scores_of.items():
             if p.half == half:
                 families.setdefault(p.family, []).append(row)
         table(

@@ -19,8 +19,8 @@ from odsymnmf.similarity import as_similarity, cosine
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rounds import Rounds
 
-# Sweeps that show the share that can be explained, and how much of it is to be reached.
-MAX_ITER, SHARE = 100, 0.99
+# Sweeps that give the final explained fraction, and the part of it that is to be reached.
+MAX_ITER, TARGET = 100, 0.99
 N_INITS = 5
 GRAPHS = ("cora", "email_eu_core", "fb100_Amherst41", "fb100_Reed98", "football", "lfr10000",
           "lfr1000_mu0.3", "pbmc68k_reduced", "polblogs_lcc", "polbooks")  # fmt: skip
@@ -34,9 +34,9 @@ def cases(data: Path | None) -> Iterator[tuple[str, Any, int, str]]:
     yield "l2 sparse, n = 50,000, r = 50", as_similarity(A), 50, "l2"
     A, _ = problems.shuffled(*problems.planted(20_000, 1_300_000, 200))
     yield "l1 sparse, n = 20,000, r = 200", as_similarity(A), 200, "l1"
-    found = problems.load(data, "documents", "wordnet_gloss")
-    if found is not None:
-        yield "l2 Gram, wordnet_gloss, r = 45", cosine(found[0]), 45, "l2"
+    documents = problems.load(data, "documents", "wordnet_gloss")
+    if documents is not None:
+        yield "l2 Gram, wordnet_gloss, r = 45", cosine(documents[0]), 45, "l2"
 
 
 def sweep_times(data: Path | None, repeats: int = 9) -> Iterator[list[str]]:
@@ -47,8 +47,7 @@ def sweep_times(data: Path | None, repeats: int = 9) -> Iterator[list[str]]:
         fits += [Fit(loss, A, H.copy(), lambda s, k=k: Rounds(s, k)) for k in (1, 2)]
         for fit in fits:
             fit.sweep()
-        row, one, two = minima(*(fit.sweep for fit in fits), repeats=repeats)
-        yield [name, f"{one / row:.2f}", f"{one / two:.2f} x", f"{two / row:.2f}"]
+        yield cells(name, *minima(*(fit.sweep for fit in fits), repeats=repeats))
     yield sparse_membership()
 
 
@@ -57,12 +56,16 @@ def sparse_membership(n: int = 200_000) -> list[str]:
     A, _ = many_overlapping(n, seed=7)
     times = []
     for n_jobs in (None, 1, 2):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         od.factorize(A, "auto", sparse_membership=True, max_iter=10, tol=0, n_jobs=n_jobs)
-        times.append(time.perf_counter() - begun)
-    row, one, two = times
-    name = f"sparse memberships, n = {n:,}, 10 sweeps and initialization"
-    return [name, f"{one / row:.2f}", f"{one / two:.2f} x", f"{two / row:.2f}"]
+        times.append(time.perf_counter() - start)
+    return cells(f"sparse memberships, n = {n:,}, 10 sweeps and initialization", *times)
+
+
+def cells(name: str, row_by_row: float, one_thread: float, two_threads: float) -> list[str]:
+    """Return a line of the table of ratios."""
+    ratios = one_thread / row_by_row, one_thread / two_threads, two_threads / row_by_row
+    return [name, f"{ratios[0]:.2f}", f"{ratios[1]:.2f} x", f"{ratios[2]:.2f}"]
 
 
 def convergence(data: Path | None) -> Iterator[list[Any]]:
@@ -70,18 +73,18 @@ def convergence(data: Path | None) -> Iterator[list[Any]]:
     sources = [("graphs", name) for name in GRAPHS] + [("documents", name) for name in DOCUMENTS]
     ratios = []
     for folder, name in sources:
-        found = problems.load(data, folder, name)
-        if found is None:
+        problem = problems.load(data, folder, name)
+        if problem is None:
             continue
-        A = as_similarity(found[0]) if folder == "graphs" else cosine(found[0])
-        r = len(np.unique(found[1]))
+        A = as_similarity(problem[0]) if folder == "graphs" else cosine(problem[0])
+        r = len(np.unique(problem[1]))
         sweeps, shares = [], []
         for seed in range(N_INITS):
             H = random(make_solver("l2", A, np.inf), r, np.random.default_rng(seed))
             options = {"init": H, "max_iter": MAX_ITER, "tol": 0}
             fits = [od.factorize(A, r, n_jobs=n_jobs, **options) for n_jobs in (None, 1)]
             curves = [1 - fit.history / A.sum_of_squares for fit in fits]
-            sweeps.append([np.argmax(curve >= SHARE * curve[-1]) for curve in curves])
+            sweeps.append([np.argmax(curve >= TARGET * curve[-1]) for curve in curves])
             shares.append([curve[-1] for curve in curves])
         row, rounds = np.median(sweeps, axis=0)
         ratios.append(rounds / max(row, 1))

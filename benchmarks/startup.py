@@ -17,7 +17,7 @@ od.factorize(A, 2, loss={loss!r})
 
 
 def seconds(code: str, before: str = "", repeats: int = 3, **environment: str) -> float:
-    """Return the least CPU time of code in a new process, after ``before`` has run there."""
+    """Return the minimum CPU time of code in a new process, after ``before`` has run there."""
     timed = before + "\n" + CLOCK.format(code=code)
     return min(float(in_new_process(timed, **environment)) for _ in range(repeats))
 
@@ -25,13 +25,13 @@ def seconds(code: str, before: str = "", repeats: int = 3, **environment: str) -
 def rows() -> Iterator[tuple[str, str, str]]:
     extra = seconds("import odsymnmf", before="import numpy")
     yield "`import odsymnmf`, numpy imported", "< 0.2 s", f"{extra:.3f} s"
-    learn = "import sklearn.cluster"
+    imports = "import sklearn.cluster"
     for loss in ("l2", "l1"):
         fit, cold = FIT.format(loss=loss), np.inf
         for _ in range(3):
             with tempfile.TemporaryDirectory() as cache:
                 cold = min(cold, seconds(fit, repeats=1, NUMBA_CACHE_DIR=cache))
-                warm = seconds(fit, before=learn, NUMBA_CACHE_DIR=cache)
+                warm = seconds(fit, before=imports, NUMBA_CACHE_DIR=cache)
         budget = "< 6 s" if loss == "l2" else ""
         yield f"first {loss} fit ever, empty cache, imports included", budget, f"{cold:.1f} s"
         title = f"first {loss} fit in a new process, scikit-learn imported"

@@ -19,7 +19,7 @@ ROUNDS, ROUND_SECONDS = 10, 0.5
 
 
 class Fit:
-    """A fit in progress; ``sweep`` updates every entry of H once."""
+    """A solver with its H; ``sweep`` updates every entry of H once."""
 
     def __init__(self, loss: str, A: Any, H: Any, rounds: Callable[[Any], Any] | None = None):
         self.solver, self.H = make_solver(loss, A, np.inf), H
@@ -75,9 +75,9 @@ def cases(data: Path | None) -> Iterator[Case]:
     yield sparse_case("l2", 500_000, 10**7, 10, "(none)")
     yield sparse_case("l1", 20_000, 1_300_000, 200, "<= 2", groups=200)
     for name, r, goal in [("wordnet_gloss", 45, "<= 4"), ("ohscal", 10, "<= 2.2")]:
-        found = problems.load(data, "documents", name)
-        if found is not None:
-            yield gram_case(found[0], name, r, goal)
+        documents = problems.load(data, "documents", name)
+        if documents is not None:
+            yield gram_case(documents[0], name, r, goal)
 
 
 def gram_case(X: Any, name: str, r: int, goal: str) -> Case:
@@ -113,8 +113,8 @@ def growth() -> Iterator[tuple[str, str, str]]:
         measured = minima(lambda: A @ l2.H, l2.sweep, l1.sweep, repeats=7)  # noqa: B023
         for name, value in zip(times, measured, strict=True):
             times[name].append(value)
-    for name, found in times.items():
-        slope = np.polyfit(np.log(sizes), np.log(found), 1)[0]
+    for name, values in times.items():
+        slope = np.polyfit(np.log(sizes), np.log(values), 1)[0]
         title = f"growth of {name}, 0.25 to 8 million stored entries, 20 per item, r = 20"
         yield title, "log-log slope 1.0 +- 0.15", f"{slope:.2f}"
 

@@ -35,16 +35,16 @@ def processor() -> str:
 
 
 def seconds(function: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
-    started = clock()
+    start = clock()
     function()
-    return clock() - started
+    return clock() - start
 
 
 def cpu_seconds(function: Callable[[], Any]) -> tuple[Any, float]:
     """Return the result and the CPU seconds of a call."""
-    started = time.process_time()
+    start = time.process_time()
     result = function()
-    return result, time.process_time() - started
+    return result, time.process_time() - start
 
 
 def minima(
@@ -83,5 +83,5 @@ def in_new_process(code: str, *arguments: str, **environment: str) -> str:
         text=True,
     )
     if done.returncode:
-        raise RuntimeError(f"a measuring process failed:\n{done.stderr}")
+        raise RuntimeError(f"a benchmark process failed:\n{done.stderr}")
     return done.stdout.strip()

@@ -67,11 +67,11 @@ def naive_sweep(A, H, loss="l2", diagonal="ignore", W=None, upper=np.inf, scales
 
 def naive_row(A, H, k, loss="l2", diagonal="ignore", W=None, upper=np.inf, scales=None):
     """Return row k after its entries became optimal in turn."""
-    rest, h = np.delete(np.arange(len(A)), k), H[k].copy()
-    w = np.ones(len(rest)) if W is None else W[k, rest]
+    others, h = np.delete(np.arange(len(A)), k), H[k].copy()
+    w = np.ones(len(others)) if W is None else W[k, others]
     for l in range(len(h)):
-        a = H[rest, l]
-        b = A[k, rest] - H[rest] @ h + a * h[l]
+        a = H[others, l]
+        b = A[k, others] - H[others] @ h + a * h[l]
         if diagonal == "fit":
             P_kk = A[k, k] - h @ h + h[l] ** 2
             h[l] = minimize_quartic(w @ a**2 - P_kk, -(w @ (a * b)), upper)

@@ -91,7 +91,7 @@ def assert_same(f, g):
 @pytest.mark.parametrize(("form", "options"), [*DENSE_H, *SPARSE_H], ids=str)
 def test_resumed_runs_are_bit_identical(monkeypatch, tmp_path, form, options):
     A = FORMS[form](graph())
-    whole = fitted(A, **options)
+    uninterrupted = fitted(A, **options)
     options = {**options, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
     kills, resumed = 0, None
     while resumed is None:
@@ -102,10 +102,10 @@ def test_resumed_runs_are_bit_identical(monkeypatch, tmp_path, form, options):
         except KilledError:
             kills += 1
     assert kills >= 1
-    assert_same(resumed, whole)
+    assert_same(resumed, uninterrupted)
     with monkeypatch.context() as patch:  # a finished run is not continued
         patch.setattr("odsymnmf.solvers.run.Run._sweep", None)
-        assert_same(fitted(A, **options), whole)
+        assert_same(fitted(A, **options), uninterrupted)
 
 
 def test_a_stopped_run_resumes_with_another_number_of_threads(tmp_path):
@@ -116,24 +116,24 @@ def test_a_stopped_run_resumes_with_another_number_of_threads(tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_several_starts(monkeypatch, tmp_path, n_jobs):
+def test_checkpoints_of_several_initializations(monkeypatch, tmp_path, n_jobs):
     options = {"init": "random", "n_init": 3, "max_iter": 12, "tol": 1e-9, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        whole = od.ODSymNMF(4, **options, n_jobs=n_jobs).fit(graph())
+        uninterrupted = od.ODSymNMF(4, **options, n_jobs=n_jobs).fit(graph())
         options |= {"checkpoint": tmp_path / "c", "checkpoint_every": 0, "n_jobs": n_jobs}
         with monkeypatch.context() as patch:
             kill_after(patch, 20)
             with pytest.raises(KilledError):
                 od.ODSymNMF(4, **options).fit(graph())
         resumed = od.ODSymNMF(4, **options).fit(graph())
-    np.testing.assert_array_equal(resumed.membership_, whole.membership_)
-    np.testing.assert_array_equal(resumed.history_, whole.history_)
-    with pytest.raises(ValueError, match="needs random_state"):
+    np.testing.assert_array_equal(resumed.membership_, uninterrupted.membership_)
+    np.testing.assert_array_equal(resumed.history_, uninterrupted.history_)
+    with pytest.raises(ValueError, match="needs an int as random_state"):
         od.ODSymNMF(4, n_init=2, checkpoint=tmp_path / "d").fit(graph())
 
 
-DATA, START = "the similarities or weights differ", "what was given as init differs"
+DATA, START = "the similarities or weights differ", "the given init differs"
 GENERATORS = [np.random.default_rng(seed) for seed in (1, 2)]
 OTHERS = [
     ({}, {"r": 3}, "its r was 4, not 3"),
@@ -201,5 +201,5 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path, monkeypatch):
         monkeypatch.setattr("odsymnmf.solvers.checkpoint.write_arrays", full)
 
     with pytest.warns(RuntimeWarning, match="the checkpoint is out of date"):
-        found = fitted(graph(), callback=fill_disk, **options)
-    assert_same(found, fitted(graph()))
+        f = fitted(graph(), callback=fill_disk, **options)
+    assert_same(f, fitted(graph()))

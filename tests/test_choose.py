@@ -85,12 +85,12 @@ def test_agreement_is_the_best_of_all_matchings():
 @pytest.mark.parametrize("make", [sparse.csr_array, np.array])
 def test_planted_groups_are_found(graph, make):
     A, groups = graph
-    found = od.choose.n_clusters(make(A.toarray()))
-    assert (found.n_clusters, found.evidence) == (5, "clear")
-    assert found.table["n_clusters"][found.row] == 5
-    assert adjusted_rand_score(found.partitions[found.row], groups) > 0.9
-    assert found.resolution == found.table["resolution"][found.row]
-    assert "5 clusters: resolution" in str(found)
+    search = od.choose.n_clusters(make(A.toarray()))
+    assert (search.n_clusters, search.evidence) == (5, "clear")
+    assert search.table["n_clusters"][search.row] == 5
+    assert adjusted_rand_score(search.partitions[search.row], groups) > 0.9
+    assert search.resolution == search.table["resolution"][search.row]
+    assert "5 clusters: resolution" in str(search)
 
 
 def test_table_has_coarser_and_finer_partitions(graph):
@@ -122,8 +122,8 @@ def test_coarse_graphs_give_the_same_number():
 @pytest.mark.parametrize("kind", ["random", "rewired", "weighted"])
 def test_graphs_without_groups_give_one_cluster(kind, seed):
     with pytest.warns(UserWarning, match="n_clusters=1: there is no clear structure"):
-        found = od.choose.n_clusters(graph_without_groups(kind, seed))
-    assert (found.n_clusters, found.evidence, found.row) == (1, "none", None)
+        search = od.choose.n_clusters(graph_without_groups(kind, seed))
+    assert (search.n_clusters, search.evidence, search.row) == (1, "none", None)
 
 
 def test_stable_groups_of_a_small_graph_are_weak_evidence():
@@ -147,8 +147,8 @@ DEGENERATE = {
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_degenerate_graphs_give_one_cluster_and_a_warning(kind):
     with pytest.warns(UserWarning, match="n_clusters=1:"):
-        found = od.choose.n_clusters(DEGENERATE[kind])
-    assert (found.n_clusters, found.evidence) == (1, "none")
+        search = od.choose.n_clusters(DEGENERATE[kind])
+    assert (search.n_clusters, search.evidence) == (1, "none")
     if DEGENERATE[kind].shape[0] > 1:
         with pytest.warns(UserWarning, match="n_clusters=1:"):
             assert od.ODSymNMF("auto").fit(DEGENERATE[kind]).n_clusters_ == 1
@@ -156,18 +156,18 @@ def test_degenerate_graphs_give_one_cluster_and_a_warning(kind):
 
 def test_small_components_are_left_out(graph):
     A = sparse.csr_array(sparse.block_diag([graph[0], np.zeros((3, 3))]))
-    found = od.choose.n_clusters(A)
-    assert found.n_clusters == 5
-    labels = found.partitions[found.row]
+    search = od.choose.n_clusters(A)
+    assert search.n_clusters == 5
+    labels = search.partitions[search.row]
     assert (labels[200:] == -1).all()
     assert (labels[:200] >= 0).all()
 
 
 def test_higher_resolutions_give_more_clusters(graph):
     resolutions = [0.05, 0.7, 3.0, 6.0]
-    found = [chosen(graph[0], resolution=t) for t in resolutions]
-    assert [f.resolution for f in found] == resolutions
-    numbers = [f.n_clusters for f in found]
+    searches = [chosen(graph[0], resolution=t) for t in resolutions]
+    assert [f.resolution for f in searches] == resolutions
+    numbers = [f.n_clusters for f in searches]
     assert numbers == sorted(set(numbers))
     assert numbers[:2] == [1, 5]
     model = od.ODSymNMF("auto", resolution=0.7, random_state=0).fit(graph[0])
@@ -199,10 +199,10 @@ def test_clusters_of_kernels_and_documents_are_found():
     rng = np.random.default_rng(0)
     X = np.repeat(np.eye(4, 12), 25, axis=0) * 3 + rng.uniform(size=(100, 12))
     for A in (np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4), od.similarity.cosine(X)):
-        found = od.choose.n_clusters(A, range(2, 8))
-        assert (found.n_clusters, found.evidence) == (4, "clear")
-        assert (np.diff(found.table["explained"]) > 0).all()
-        assert_array_equal(found.table["n_clusters"], range(2, 8))
+        search = od.choose.n_clusters(A, range(2, 8))
+        assert (search.n_clusters, search.evidence) == (4, "clear")
+        assert (np.diff(search.table["explained"]) > 0).all()
+        assert_array_equal(search.table["n_clusters"], range(2, 8))
     noise = np.corrcoef(rng.standard_normal((120, 50)))
     assert od.choose.n_clusters(noise, range(2, 8)).evidence == "weak"
 
@@ -221,5 +221,5 @@ def test_errors(graph):
     with pytest.raises(ValueError, match="no candidates; A is not a graph"):
         od.choose.n_clusters(np.exp(-A.toarray()), resolution=1.0)
     for r in (5, [4, 5]):
-        with pytest.raises(ValueError, match=r"resolution=1.0 decides the number of clusters"):
+        with pytest.raises(ValueError, match=r"resolution=1.0 determines the number of clusters"):
             od.ODSymNMF(r, resolution=1.0).fit(A)

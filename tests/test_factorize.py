@@ -61,7 +61,7 @@ def test_max_iter_0_returns_init_unchanged(A, loss, diagonal):
 
 @EACH_LOSS
 def test_warning_at_max_iter_points_to_the_caller(A, loss, diagonal):
-    with pytest.warns(ConvergenceWarning, match="max_iter=2.*raise max_iter") as caught:
+    with pytest.warns(ConvergenceWarning, match="max_iter=2.*Increase max_iter") as caught:
         f = od.factorize(A, 3, loss=loss, diagonal=diagonal, max_iter=2, tol=1e-9, restarts=0)
     assert caught[0].filename == __file__
     assert (f.n_iter, f.converged, len(f.history)) == (2, False, 3)
@@ -215,7 +215,7 @@ def test_upper_bounds_every_sweep(form, loss, diagonal, upper):
     assert max(largest) == upper or upper == 2.0
 
 
-def test_objective_names_what_is_wrong(A):
+def test_objective_refuses_invalid_input(A):
     with pytest.raises(ValueError, match=r"H has shape \(3, 2\); it must be .* = \(25, 2\)"):
         od.objective(A, np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"H\[0, 0\] is -1\.0; entries must be finite and >= 0"):
@@ -284,7 +284,7 @@ def test_interrupted_sweep_is_undone(monkeypatch, A, form, loss, diagonal, n_ite
     options = {"loss": loss, "diagonal": diagonal, "tol": 0, "restarts": 0, "init": H}
     expected = quiet(form(A), 3, max_iter=n_iter, **options)
     interrupt(monkeypatch, loss, diagonal, call=n_iter + 1)
-    with pytest.warns(InterruptedWarning, match=f"this is the result after {n_iter}"):
+    with pytest.warns(InterruptedWarning, match=f"the result is that after {n_iter}"):
         f = od.factorize(form(A), 3, **options)
     np.testing.assert_array_equal(f.H, expected.H)
     np.testing.assert_array_equal(f.history, expected.history)

@@ -35,7 +35,7 @@ def as_sets(clusters):
 # networkx
 
 
-def test_a_graph_gives_what_networkx_makes_of_it(G):
+def test_graph_matches_the_matrix_of_networkx(G):
     G.add_edge("a", "b", weight=2.5)
     for graph in (G, G.to_directed(), nx.MultiGraph([*G.edges, ("a", "b", {"weight": 3})])):
         data = inputs.to_similarity_matrix(graph)
@@ -92,7 +92,7 @@ def test_unknown_pairs_of_a_graph_are_left_out(G, unknown):
 
 
 @pytest.mark.parametrize("kind", ["names", "positions"])
-def test_names_come_back(G, kind):
+def test_results_have_the_names_of_items(G, kind):
     if kind == "positions":
         G = nx.relabel_nodes(G, {node: (k, k % 2) for k, node in enumerate(G)})
     model = ODSymNMF(2, loss="l1").fit(G)
@@ -191,7 +191,7 @@ def test_annotated_graphs_can_be_written(G, tmp_path):
     assert other.nodes["a"]["group_memberships"] == " ".join(
         f"{l}:{h:g}" for l, h in enumerate(model.membership_[0]) if h
     )
-    with pytest.raises(ValueError, match="of 5 items, but H has 4 rows"):
+    with pytest.raises(ValueError, match="5 items, but H has 4 rows"):
         od.graphs.annotate(G, np.ones((4, 2)))
     with pytest.raises(ValueError, match="ndarray"):
         od.graphs.annotate(np.ones((2, 2)), np.ones((2, 2)))

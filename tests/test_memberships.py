@@ -235,7 +235,7 @@ def test_refine_labels_by_cosine_to_the_centroid_matches_brute_force(make, monke
         (lambda H, A: overlapping_sets(H, rule="loss"), "pass A"),
         (lambda H, A: overlapping_sets(H, rule="otsu"), "rule='otsu' is not known"),
         (lambda H, A: overlapping_sets(H, 1.5), "threshold must be from 0 to 1; got 1.5"),
-        (lambda H, A: supporting_pairs(H, np.eye(2), 0, 0), "A is of 2 items, but H has 3 rows"),
+        (lambda H, A: supporting_pairs(H, np.eye(2), 0, 0), "A has 2 items, but H has 3 rows"),
         (lambda H, A: supporting_pairs(H, A, "Ann", 0), "item must be an instance of"),
         (lambda H, A: supporting_pairs(H, A, 3, 0), "item == 3, must be <= 2"),
         (lambda H, A: supporting_pairs(H, A, 0, -1), "cluster == -1, must be >= 0"),

@@ -179,19 +179,19 @@ def test_empty_sets_repeated_items_and_names_change_nothing():
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("cover", "message"),
     [
-        ([[]], "found has only empty sets"),
-        ([[0.5, 1.0]], r"found\[0\] must be a flat array of items"),
-        ([0, 1], r"found\[0\] must be a flat array"),
-        ([["a"]], "found and truth mix numbers and names"),
-        ([[0], ["a"]], "found and truth mix numbers and names"),
+        ([[]], "cover has only empty sets"),
+        ([[0.5, 1.0]], r"cover\[0\] must be a flat array of items"),
+        ([0, 1], r"cover\[0\] must be a flat array"),
+        ([["a"]], "cover and truth mix numbers and names"),
+        ([[0], ["a"]], "cover and truth mix numbers and names"),
     ],
 )
-def test_bad_input_of_cover_metrics(found, message):
+def test_bad_input_of_cover_metrics(cover, message):
     for metric in COVER_METRICS:
         with pytest.raises(ValueError, match=message):
-            metric(found, [[0, 1]])
+            metric(cover, [[0, 1]])
     for metric in (overlapping_nmi, omega_index):
         with pytest.raises(ValueError, match=r"n, the number of items, must be .* >= 3; got 2"):
             metric([[0, 1]], [[1, 7]], n=2)

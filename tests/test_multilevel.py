@@ -48,8 +48,8 @@ def modularity(A, labels, resolution):
 def test_modularity_matches_its_definition(resolution):
     A = weighted_graph()
     labels = np.random.default_rng(1).integers(-1, 5, 60).astype(np.int32)
-    found = as_graph(A).modularity(Partition(labels, resolution))
-    assert found * A.max() == pytest.approx(modularity(A, labels, resolution))
+    value = as_graph(A).modularity(Partition(labels, resolution))
+    assert value * A.max() == pytest.approx(modularity(A, labels, resolution))
 
 
 @pytest.mark.parametrize("resolution", [0.5, 1.0, 3.0])
@@ -85,9 +85,9 @@ def test_groups_stay_below_the_largest_volume():
 def test_aggregate_sums_links_between_groups():
     A, labels = weighted_graph(), np.random.default_rng(1).integers(5, size=60).astype(np.int32)
     graph = as_graph(A)
-    found, volume = aggregate(graph.links, graph.degrees, labels)
+    coarse, volume = aggregate(graph.links, graph.degrees, labels)
     Z = np.eye(5)[labels]
-    np.testing.assert_allclose(as_matrix(found).toarray(), Z.T @ A @ Z / A.max())
+    np.testing.assert_allclose(as_matrix(coarse).toarray(), Z.T @ A @ Z / A.max())
     np.testing.assert_allclose(volume, Z.T @ graph.degrees)
 
 
@@ -140,8 +140,8 @@ def test_block_model_labels_match_the_rule_of_refine_labels():
 
 def test_groups_that_become_empty_are_kept_in_refinement():
     graph = Graph(cliques(5, 5))
-    found = graph.refine(Partition(np.repeat([0, 1, 2], [5, 4, 1]), 1.0))
-    assert found.labels.tolist() == [0] * 5 + [1] * 5
+    partition = graph.refine(Partition(np.repeat([0, 1, 2], [5, 4, 1]), 1.0))
+    assert partition.labels.tolist() == [0] * 5 + [1] * 5
 
 
 def test_columns_are_the_best_multiples_of_the_degrees():
@@ -162,9 +162,9 @@ def test_columns_are_the_best_multiples_of_the_degrees():
 def test_planted_groups_are_found(n, groups):
     # The larger graph is coarsened first.
     A, truth = planted_partition([n // groups] * groups, degree_in=16, degree_out=4, random_state=0)
-    found = Graph(A).partition(groups)
-    assert found.labels.max() == groups - 1
-    assert nmi(found.labels, truth) > 0.98
+    partition = Graph(A).partition(groups)
+    assert partition.labels.max() == groups - 1
+    assert nmi(partition.labels, truth) > 0.98
 
 
 def test_same_seed_same_labels():
@@ -212,19 +212,19 @@ def test_groups_hold_at_least_two_items(n, r):
 
 def test_no_links_no_groups():
     graph = Graph(sparse.csr_array((4, 4)))
-    found = graph.partition(2)
-    assert found.labels.tolist() == [-1] * 4
-    assert graph.refine(found).labels.tolist() == [-1] * 4
-    assert columns(as_similarity(sparse.csr_array((4, 4))), found.labels, 2).nnz == 0
+    partition = graph.partition(2)
+    assert partition.labels.tolist() == [-1] * 4
+    assert graph.refine(partition).labels.tolist() == [-1] * 4
+    assert columns(as_similarity(sparse.csr_array((4, 4))), partition.labels, 2).nnz == 0
 
 
 def test_thousands_of_groups():
     A = cliques(*[4] * 5000)
     graph = Graph(A)
-    found = graph.partition(5000)
+    partition = graph.partition(5000)
     truth = np.repeat(np.arange(5000), 4)
-    assert nmi(found.labels, truth) == 1
-    assert nmi(graph.refine(found).labels, truth) == 1
+    assert nmi(partition.labels, truth) == 1
+    assert nmi(graph.refine(partition).labels, truth) == 1
     fewer = graph.partition(4000).labels
     assert np.unique(fewer).tolist() == list(range(4000))
 

@@ -35,9 +35,9 @@ def test_names_version_and_lazy_imports():
 
 def packages():
     yield odsymnmf
-    for found in pkgutil.walk_packages(odsymnmf.__path__, "odsymnmf."):
-        if found.ispkg:
-            yield importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(odsymnmf.__path__, "odsymnmf."):
+        if module.ispkg:
+            yield importlib.import_module(module.name)
 
 
 def test_no_module_has_the_name_of_a_function_or_class():

@@ -73,8 +73,8 @@ def test_models(tmp_path, kind, form, options):
     assert loaded.membership_.dtype == model.membership_.dtype
     assert_same(loaded, model, FITTED)
     for new in (A[:5], A[5:9]):
-        found = loaded.predict_membership(new)
-        assert_array_equal(dense(found), dense(model.predict_membership(new)))
+        membership = loaded.predict_membership(new)
+        assert_array_equal(dense(membership), dense(model.predict_membership(new)))
     assert_same(loaded.fit(A), model, FITTED)  # with the same parameters
 
 
@@ -117,7 +117,7 @@ def test_results(tmp_path, options, dtype):
     assert_same(g, f, [*names, "scales", "converged"])
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_models_that_cannot_be_saved_are_refused(tmp_path):
     class Own(ODSymNMF):
         pass
 
@@ -204,18 +204,18 @@ def test_truncated_changed_and_large_files_are_rejected_or_intact(tmp_path, monk
     path = tmp_path / "f.npz"
     f = od.factorize(similarities(), 3)
     f.save(path)
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 41):
-        path.write_bytes(whole[:length])
+    content = path.read_bytes()
+    for length in range(0, len(content), 41):
+        path.write_bytes(content[:length])
         with pytest.raises(ValueError, match="cannot load"):
             od.load(path)
-    for at in range(0, len(whole), 17):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+    for at in range(0, len(content), 17):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
         with suppress(ValueError):  # not raised for a time or a flag of the zip file
             assert_array_equal(od.load(path).H, f.H)
     monkeypatch.setattr("odsymnmf.utils.available_memory", lambda: 100)
     monkeypatch.setattr("odsymnmf.utils.MIN_CHECKED", 0)
-    path.write_bytes(whole)
+    path.write_bytes(content)
     with pytest.raises(ValueError, match=r"f\.npz: it needs .* of memory, but only 0\.0 MiB"):
         od.load(path)
 

@@ -160,7 +160,7 @@ def test_bad_input():
         plots.plot_convergence(ODSymNMF())
     with pytest.raises(ValueError, match="pixels must be at least 1"):
         matrix_picture(A, H, 0)
-    with pytest.raises(ValueError, match="A is of 5 items, but H has 4 rows"):
+    with pytest.raises(ValueError, match="A has 5 items, but H has 4 rows"):
         plots.plot_graph(A, H[:4])
     with pytest.raises(ValueError, match="there are 1 names for 5 items"):
         plots.plot_memberships(H, ["a"])

@@ -45,7 +45,7 @@ def test_least_of_machine_and_control_groups(tmp_path, path, groups, expected):
     assert available_memory(tmp_path) == expected * MIB
 
 
-def test_fit_that_cannot_fit_is_refused_with_figure_and_remedy(monkeypatch):
+def test_fit_beyond_memory_is_refused_with_figure_and_remedy(monkeypatch):
     monkeypatch.setattr(utils, "available_memory", lambda: 2**30)
     A = sparse.eye_array(200_000, format="csr", k=1) + sparse.eye_array(200_000, k=-1)
     message = r"200,000 items with r=1,000 needs \d\.\d GiB .* only 1\.0 GiB .* smaller r"

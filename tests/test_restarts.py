@@ -70,7 +70,7 @@ def naive_column(A, B, loss, upper, r, tried):
         w = A[:, k] + (w if J else 0.0)
         add(k)
         zeros = 0 if h[k] > 0 else zeros + 1
-        if zeros == greedy.PATIENCE:
+        if zeros == greedy.MAX_FAILURES:
             break
     s, v = R @ w, A @ w
     for k in np.argsort(-s, kind="stable"):

@@ -74,9 +74,9 @@ def test_valid_arrays_are_not_copied(A):
 def test_other_dtypes_are_converted(form, dtype):
     binary = symmetric(np.random.default_rng(0).random((12, 12)) < 0.4).astype(bool)
     result = memberships(form(binary.astype(dtype)))
-    kept = np.float32 if dtype == np.float16 else np.float64
-    assert_same(result, memberships(form(binary.astype(kept))))
-    assert all(H.dtype == kept for H in result)
+    target = np.float32 if dtype == np.float16 else np.float64
+    assert_same(result, memberships(form(binary.astype(target))))
+    assert all(H.dtype == target for H in result)
 
 
 def test_input_is_not_changed(A):
@@ -262,7 +262,7 @@ def test_invalid_features_are_named(make):
         "value": [np.nan, np.inf, -np.inf, 1e300, -1.0],
     }
 )
-def test_diagonal_changes_no_bit(form, loss, init, value):
+def test_diagonal_has_no_effect(form, loss, init, value):
     # More items than a block of rows.
     rng = np.random.default_rng(0)
     A = symmetric(rng.random((150, 150)) * (rng.random((150, 150)) < 0.6))
@@ -396,7 +396,7 @@ def test_labels_do_not_depend_on_the_unit_of_similarities(kind, loss, diagonal):
 @EACH_LOSS
 @EACH_FORM
 @pytest.mark.parametrize("init", ["greedy", "spectral"])
-def test_values_of_unknown_pairs_change_no_bit(loss, diagonal, form, init):
+def test_values_of_unknown_pairs_have_no_effect(loss, diagonal, form, init):
     rng = np.random.default_rng(2)
     A = symmetric((rng.random((30, 30)) < 0.4) * rng.random((30, 30)))
     unknown = symmetric(rng.random((30, 30)) < 0.2).astype(bool)
@@ -416,7 +416,7 @@ def test_values_of_unknown_pairs_change_no_bit(loss, diagonal, form, init):
 
 
 @EACH_INPUT
-def test_weights_of_one_change_no_bit(kind):
+def test_weights_of_one_have_no_effect(kind):
     S, ones = as_input(kind, documents(4)), np.ones((40, 40))
     for loss in ("l2", "l1", "mixed"):
         expected = quiet(S, 3, loss=loss, restarts=1)

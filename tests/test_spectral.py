@@ -43,5 +43,5 @@ def test_squared_in_blocks_equals_the_product(monkeypatch):
     X = np.random.default_rng(0).random((1000, 4)).astype(np.float32)
     X64 = X.astype(np.float64)
     assert_array_equal(utils.squared(X), X64.T @ X64)
-    monkeypatch.setattr(utils, "MOMENT", 2**8)
+    monkeypatch.setattr(utils, "MAX_PRODUCT_WORK", 2**8)
     assert_allclose(utils.squared(X), X64.T @ X64, rtol=1e-14)

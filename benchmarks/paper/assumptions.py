@@ -36,7 +36,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "ours l2": {"upper": 1.0},
 }
 
-# Table "10 % random noise", per cent: OD-l1, OD-l2, symNMF for each initialization.
+# Table "10 % random noise", percent: OD-l1, OD-l2, symNMF for each initialization.
 PUBLISHED_NOISE = {
     "2 balanced": {"random": (55, 91, 91), "zero": (51, 29, 91), "greedy": (98, 91, 91)},
     "2 unbalanced": {"random": (60, 87, 88), "zero": (62, 29, 85), "greedy": (94, 87, 88)},
@@ -45,7 +45,7 @@ PUBLISHED_NOISE = {
     "10 balanced": {"random": (76, 90, 90), "zero": (73, 68, 90), "greedy": (98, 90, 90)},
     "10 unbalanced": {"random": (78, 86, 88), "zero": (73, 68, 88), "greedy": (93, 89, 88)},
 }
-# Table of document sets, per cent of labels: OD-l1, OD-l2, symNMF. (A twelfth set, sports, is not
+# Table of document sets, percent of labels: OD-l1, OD-l2, symNMF. (A twelfth set, sports, is not
 # publicly available.)
 PUBLISHED_DOCUMENTS = {
     "classic": (66.33, 63.67, 63.67),

@@ -28,16 +28,18 @@ Call = Callable[[], object]
 
 AXES = ("n, full A", "n, sparse A", "K", "r")
 DEGREE = 16  # stored entries per item of a sparse A
-# Sizes that double; the smallest is left out of the slopes, where constant costs matter most.
+# Number of sizes, each twice the one before; slopes leave out the smallest, where constant costs
+# are largest.
 STEPS = 4
-PAPER_REPEATS, OUR_REPEATS = 2, 5
+PAPER_REPEATS, LIBRARY_REPEATS = 2, 5
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One sweep or initialization: `prepare(A, H)` returns it, n and r are the smallest sizes.
+    """One sweep or initialization; `prepare(A, H)` returns the call to be measured.
 
-    ``time`` and ``memory`` are the exponents for the axes: full A, sparse A, K, r.
+    ``n`` and ``r`` are the smallest sizes. ``time`` and ``memory`` are the exponents of the
+    documented orders, one per axis of AXES.
     """
 
     prepare: Callable[[Any, Array], Call]
@@ -60,7 +62,7 @@ def residual_l1(A: Array, H: Array, *, sweeps: int, upper: float) -> Array:
     return odsymnmf(A, H, partial(rank_one_l1, upper=upper), sweeps=sweeps)
 
 
-def our_sweep(loss: str, diagonal: str = "ignore") -> Callable[[Any, Array], Call]:
+def library_sweep(loss: str, diagonal: str = "ignore") -> Callable[[Any, Array], Call]:
     def prepare(A: Any, H: Array) -> Call:
         solver = make_solver(loss, as_similarity(A), np.inf, diagonal=diagonal)
 
@@ -74,22 +76,22 @@ def our_sweep(loss: str, diagonal: str = "ignore") -> Callable[[Any, Array], Cal
     return prepare
 
 
-def our_greedy(loss: str) -> Callable[[Any, Array], Call]:
+def library_greedy(loss: str) -> Callable[[Any, Array], Call]:
     return lambda A, H: partial(greedy, make_solver(loss, as_similarity(A), np.inf), H.shape[1])
 
 
-STORED = (("", "1", "1", "1 to 2"), ("", "1", "1", "0 to 1"))
-STORED_GREEDY = (("", "1", "1", "2"), ("", "1", "1", "0 to 1"))
-FULL = (("2", "2", "0", "1"), ("2", "2", "0", "0"))
+SPARSE_ORDERS = (("", "1", "1", "1 to 2"), ("", "1", "1", "0 to 1"))
+SPARSE_GREEDY_ORDERS = (("", "1", "1", "2"), ("", "1", "1", "0 to 1"))
+FULL_ORDERS = (("2", "2", "0", "1"), ("2", "2", "0", "0"))
 L2_ORDERS = (("2", "1", "1", "1"), ("2", "1", "1", "0"))
 GREEDY_ORDERS = (("2", "2", "0", "2"), ("2", "1", "1", "0"))
 PAPER = {
     "Algorithm 2, l2": Algorithm(paper_sweep(odsymnmf_l2), 500, 2, *L2_ORDERS),
-    "Algorithms 1 and 3, l1": Algorithm(paper_sweep(residual_l1), 100, 2, *FULL),
+    "Algorithms 1 and 3, l1": Algorithm(paper_sweep(residual_l1), 100, 2, *FULL_ORDERS),
     "Algorithm 4, l1": Algorithm(paper_sweep(odsymnmf_l1), 100, 2, *GREEDY_ORDERS),
     "symNMF": Algorithm(paper_sweep(symnmf), 100, 2, *L2_ORDERS),
     "Algorithm 5, greedy, l2": Algorithm(
-        paper_greedy(algorithm_5.greedy_init, 2), 100, 2, ("3", "3", "0", "1"), FULL[1]
+        paper_greedy(algorithm_5.greedy_init, 2), 100, 2, ("3", "3", "0", "1"), FULL_ORDERS[1]
     ),
     "Algorithm 6, greedy, l2": Algorithm(
         paper_greedy(algorithm_6.greedy_init, 2), 250, 2, *GREEDY_ORDERS
@@ -98,14 +100,18 @@ PAPER = {
         paper_greedy(algorithm_6.greedy_init, 1), 100, 2, *GREEDY_ORDERS
     ),
 }
-OURS = {
-    "l2, full": Algorithm(our_sweep("l2"), 500, 4, *FULL),
-    "l1, full": Algorithm(our_sweep("l1"), 250, 4, *FULL),
-    "l2, sparse": Algorithm(our_sweep("l2"), 5000, 4, *STORED, sparse=True),
-    "l1, sparse": Algorithm(our_sweep("l1"), 5000, 4, *STORED, sparse=True),
-    "symNMF, sparse": Algorithm(our_sweep("l2", "fit"), 5000, 4, *STORED, sparse=True),
-    "greedy, l2, sparse": Algorithm(our_greedy("l2"), 2500, 4, *STORED_GREEDY, sparse=True),
-    "greedy, l1, sparse": Algorithm(our_greedy("l1"), 2500, 4, *STORED_GREEDY, sparse=True),
+LIBRARY = {
+    "l2, full": Algorithm(library_sweep("l2"), 500, 4, *FULL_ORDERS),
+    "l1, full": Algorithm(library_sweep("l1"), 250, 4, *FULL_ORDERS),
+    "l2, sparse": Algorithm(library_sweep("l2"), 5000, 4, *SPARSE_ORDERS, sparse=True),
+    "l1, sparse": Algorithm(library_sweep("l1"), 5000, 4, *SPARSE_ORDERS, sparse=True),
+    "symNMF, sparse": Algorithm(library_sweep("l2", "fit"), 5000, 4, *SPARSE_ORDERS, sparse=True),
+    "greedy, l2, sparse": Algorithm(
+        library_greedy("l2"), 2500, 4, *SPARSE_GREEDY_ORDERS, sparse=True
+    ),
+    "greedy, l1, sparse": Algorithm(
+        library_greedy("l1"), 2500, 4, *SPARSE_GREEDY_ORDERS, sparse=True
+    ),
 }
 
 
@@ -135,9 +141,9 @@ def random_similarities(n: int, degree: int, rng: np.random.Generator) -> Any:
     return sparse.csr_array(half + half.T)
 
 
-def growth(algorithm: str, axis: str, steps: int, repeats: int, seed: int) -> list[dict[str, Any]]:
-    """Return minimum seconds and peak bytes at each size; all sizes are measured in turn."""
-    case = (PAPER | OURS)[algorithm]
+def measure(algorithm: str, axis: str, steps: int, repeats: int, seed: int) -> list[dict[str, Any]]:
+    """Return minimum seconds and peak bytes at each size; the sizes take turns."""
+    case = (PAPER | LIBRARY)[algorithm]
     rng = np.random.default_rng(seed)
     calls, rows = [], []
     for n, degree, r in sizes(case, axis, steps):
@@ -153,16 +159,16 @@ def growth(algorithm: str, axis: str, steps: int, repeats: int, seed: int) -> li
         for _ in range(2):
             solver.sweep(np.arange(n))
         calls.append(case.prepare(A, H))
-        if algorithm in OURS:
+        if algorithm in LIBRARY:
             calls[-1]()  # compiles
         arrays = (A.data, A.indices, A.indptr) if sparse.issparse(A) else (A,)
         size = sum(array.nbytes for array in arrays) + peak(calls[-1])
         rows.append({"x": {"K": stored, "r": r}.get(axis, n), "seconds": np.inf, "bytes": size})
     for _ in range(repeats):
         for row, call in zip(rows, calls, strict=True):
-            begun = time.process_time()
+            start = time.process_time()
             call()
-            row["seconds"] = min(row["seconds"], time.process_time() - begun)
+            row["seconds"] = min(row["seconds"], time.process_time() - start)
     return rows
 
 
@@ -185,10 +191,10 @@ def table_complexity(request: Request) -> None:
 
     The exponent b in time ~ n^b (and so on) of one sweep over H, or of one initialization, fitted
     over the larger three of four sizes that double, and in brackets the order given in the paper
-    (for the library, the order that it claims). "n, full A": all entries of A are stored;
+    (for the library, that of its documentation). "n, full A": all entries of A are stored;
     "n, sparse A": 16 per item; "K": n fixed, more entries stored; "r": n and K fixed (A full, for
     the library also sparse). Time is CPU time, the minimum of two runs at every size (five for the
-    library). Memory is A as it was given and the peak of what Python allocates during the call.
+    library). Memory is the size of A plus the peak of the bytes allocated during the call.
 
     - The transcriptions are plain NumPy and need a full A, so their memory and products grow with
       n² for every K; the paper's orders for sparse A require code that keeps A sparse.
@@ -204,15 +210,15 @@ def table_complexity(request: Request) -> None:
     jobs = [
         (
             labels := {"algorithm": name, "axis": axis},
-            {**labels, **settings, "repeats": PAPER_REPEATS if name in PAPER else OUR_REPEATS},
+            {**labels, **settings, "repeats": PAPER_REPEATS if name in PAPER else LIBRARY_REPEATS},
         )
-        for name, algorithm in (PAPER | OURS).items()
+        for name, algorithm in (PAPER | LIBRARY).items()
         for axis in AXES
         if not (algorithm.sparse and axis == AXES[0])
     ]
-    rows = compute(request, growth, jobs, n_jobs=1).round({"seconds": 6})  # time is measured
+    rows = compute(request, measure, jobs, n_jobs=1).round({"seconds": 6})  # time is measured
     parts = ["## The paper's algorithms, transcribed", summary(rows, PAPER)]
-    parts += ["## This library", summary(rows, OURS)]
+    parts += ["## This library", summary(rows, LIBRARY)]
     write(request, table_complexity, rows, parts, plot(rows))
 
 
@@ -236,7 +242,7 @@ def plot(rows: pd.DataFrame) -> Any:
     image, axes = panels(13, 4, len(AXES))
     lines = {}
     for (name, axis), part in rows.groupby(["algorithm", "axis"], sort=False):
-        color = f"C{list(PAPER | OURS).index(name) % len(PAPER)}"
+        color = f"C{list(PAPER | LIBRARY).index(name) % len(PAPER)}"
         ax = axes[AXES.index(axis)]
         (lines[name],) = ax.loglog(
             part["x"], part["seconds"], "--" if name in PAPER else "-", color=color

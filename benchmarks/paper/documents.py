@@ -1,4 +1,4 @@
-"""Labels of document sets next to the published accuracies, and under other assumptions."""
+"""Accuracy on document sets next to the published numbers, and under other assumptions."""
 
 import time
 from pathlib import Path
@@ -21,7 +21,7 @@ LABELS = ("H", "unit columns", "columns of sum 1", "H, zeros first")
 # The sets that are small enough to try other assumptions on.
 SMALL = ("hitech", "k1b", "tr11", "tr23", "tr41", "tr45")
 SMALL_SWEEPS = (SWEEPS, 0, 5, 100)
-GIVEN: dict[str, Any] = {"shuffled": True, "words": "all", "upper": 1.0, "init": "library"}
+DEFAULTS: dict[str, Any] = {"shuffled": True, "words": "all", "upper": 1.0, "init": "library"}
 AS_ABOVE, NO_COMMON_WORDS = "as above", "without words that every document has"
 VARIATIONS: dict[str, dict[str, Any]] = {
     AS_ABOVE: {},
@@ -47,13 +47,13 @@ def document_sets(data: Path | str | None) -> list[str]:
 def table_documents(request: Request) -> None:
     """Document sets.
 
-    Percentage of documents with the right label under the best matching of clusters with classes.
+    Percentage of correctly labeled documents under the best matching of clusters with classes.
     Raw word counts, cosine similarity, greedy initialization, at most 30 sweeps row by row, entries
     of H at most 1 (OD-l1, OD-l2), documents shuffled. "H" takes the largest entry of a row as its
-    label, "unit" the largest after the columns of H are scaled to unit norm; the paper does not say
-    how labels are derived. A document whose row of H is zero has no label and counts as wrong.
-    Seconds are CPU seconds for similarity, initialization and sweeps. The paper's twelfth set,
-    `sports`, is not available.
+    label, "unit" the largest after the columns of H are scaled to unit norm; the paper does not
+    state how labels are derived. A document whose row of H is zero has no label and counts as
+    wrong. Seconds are CPU seconds for similarity, initialization and sweeps. The paper's twelfth
+    set, `sports`, is not available.
     """
     sets = document_sets(request.data)
     frame = measure(request, sets)
@@ -80,8 +80,9 @@ def measure(request: Request, sets: list[str]) -> pd.DataFrame:
         for name in sets:
             if variation != AS_ABOVE and name not in SMALL:
                 continue
-            more = variation == AS_ABOVE and name in SMALL
-            settings = {**GIVEN, **changes, "checkpoints": SMALL_SWEEPS if more else (SWEEPS, 0)}
+            is_small = variation == AS_ABOVE and name in SMALL
+            sweeps = SMALL_SWEEPS if is_small else (SWEEPS, 0)
+            settings = {**DEFAULTS, **changes, "checkpoints": sweeps}
             for number, method in enumerate(METHODS):
                 labels = {"variation": variation, "set": name, "method": method}
                 labels["paper"] = PUBLISHED_DOCUMENTS[name][number]
@@ -133,24 +134,24 @@ def document_fit(
     upper: float,
     init: str,
 ) -> list[dict[str, Any]]:
-    """Return the accuracies of the labels after each of the numbers of sweeps."""
+    """Return the accuracies of the labels after each number of sweeps in ``checkpoints``."""
     X, classes = load(Path(data), "documents", name)
     if shuffled:
         order = np.random.default_rng(seed).permutation(len(classes))
         X, classes = X[order], classes[order]
     r = len(np.unique(classes[classes >= 0]))
     common = int(np.sum(np.bincount(X.indices, minlength=X.shape[1]) == len(classes)))
-    begun = time.process_time()
+    start = time.process_time()
     A: Any = cosine(weight_words(X, words))
     options = OPTIONS[method] | ({} if method == "symNMF" else {"upper": upper})
     if method == "OD-l1" or init == "paper":
         A = all_pairs(A.X)  # l1 reads all similarities in every sweep
-    found: dict[int, dict[str, Any]] = {}
+    rows: dict[int, dict[str, Any]] = {}
 
     def record(H: Array, sweeps: int) -> None:
-        found[sweeps] = {"sweeps": sweeps, "seconds": time.process_time() - begun}
+        rows[sweeps] = {"sweeps": sweeps, "seconds": time.process_time() - start}
         for label, labels in derive_labels(H).items():
-            found[sweeps][label] = 100 * label_accuracy(labels, classes)
+            rows[sweeps][label] = 100 * label_accuracy(labels, classes)
 
     if init == "paper":
         H = greedy_init(A, r, 1 if method == "OD-l1" else 2, upper=upper)
@@ -164,11 +165,11 @@ def document_fit(
 
     result = factorize(A, r, init=H, max_iter=max(checkpoints), callback=callback, **options)
     for sweeps in checkpoints:
-        if sweeps not in found:  # converged before
+        if sweeps not in rows:  # converged before
             record(result.H, sweeps)
     unassigned = int(np.sum(memberships.labels(result.H) < 0))
     shared = {"n_iter": result.n_iter, "unassigned": unassigned, "common words": common}
-    return [found[sweeps] | shared for sweeps in checkpoints]
+    return [rows[sweeps] | shared for sweeps in checkpoints]
 
 
 def summary(rows: pd.DataFrame) -> str:
@@ -190,7 +191,7 @@ def summary(rows: pd.DataFrame) -> str:
 
 
 def differences(rows: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
-    """Describe the differences from the published accuracies, by how labels are derived."""
+    """Describe the differences from the published accuracies for each way to derive labels."""
     paper = rows["paper"].to_numpy()
     lines = [f'- Labels of "{label}": {difference(rows[label], paper)}.' for label in LABELS]
     changed = rows[(rows["H, zeros first"] - rows["H"]).abs() > 1]
@@ -204,14 +205,14 @@ def differences(rows: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
             '- "Zeros first" assigns documents without a label to the first cluster, as MATLAB\'s '
             f"max does. This matters for {names}."
         )
-    other = frame[(frame["variation"] == NO_COMMON_WORDS) & (frame["sweeps"] == SWEEPS)]
-    other = other[other["common words"] > 0].set_index(["set", "method"])["H, zeros first"]
-    both = rows.set_index(["set", "method"])["H, zeros first"].copy()
-    both.update(other)
-    sets = ", ".join(dict.fromkeys(name for name, _ in other.index)) or "none"
+    changed = frame[(frame["variation"] == NO_COMMON_WORDS) & (frame["sweeps"] == SWEEPS)]
+    changed = changed[changed["common words"] > 0].set_index(["set", "method"])["H, zeros first"]
+    accuracies = rows.set_index(["set", "method"])["H, zeros first"].copy()
+    accuracies.update(changed)
+    sets = ", ".join(dict.fromkeys(name for name, _ in changed.index)) or "none"
     lines.append(
         f"- The same, and without the words that every document has ({sets}): "
-        f"{difference(both, paper)}."
+        f"{difference(accuracies, paper)}."
     )
     return lines
 
@@ -219,13 +220,13 @@ def differences(rows: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
 def difference(values: Any, published: Array) -> str:
     gaps = np.abs(np.asarray(values) - published)
     return (
-        f"{gaps.mean():.1f} points from the published ones on average, {gaps.max():.1f} at most; "
-        f"within 5 in {np.sum(gaps <= 5)} of {len(gaps)}"
+        f"{gaps.mean():.1f} points from the published numbers on average, at most "
+        f"{gaps.max():.1f}; within 5 in {np.sum(gaps <= 5)} of {len(gaps)}"
     )
 
 
 def other_assumptions(request: Request, frame: pd.DataFrame) -> str:
-    """Write table-documents-assumptions.csv; return it as Markdown, and the closest assumption."""
+    """Write table-documents-assumptions.csv; return it and the closest assumption as Markdown."""
     sweeps = frame["sweeps"].map("{} sweeps".format)
     titles = np.where(frame["variation"] == AS_ABOVE, AS_ABOVE + ", " + sweeps, frame["variation"])
     frame = frame[(frame["variation"] == AS_ABOVE) | (frame["sweeps"] == SWEEPS)].assign(
@@ -236,9 +237,10 @@ def other_assumptions(request: Request, frame: pd.DataFrame) -> str:
     means = labels.groupby(by, sort=False).mean().unstack()
     gaps = labels.sub(frame["paper"], axis=0).abs().groupby(by, sort=False).mean().unstack()
     columns = [(label, method) for method in METHODS for label in LABELS]
-    both = pd.concat({"accuracy": means[columns], "difference": gaps[columns]}, axis=1).round(2)
-    both.columns = [f"{method}, {label}: {what}" for what, label, method in both.columns]
-    both.to_csv(request.out / "table-documents-assumptions.csv")
+    parts = {"accuracy": means[columns], "difference": gaps[columns]}
+    joined = pd.concat(parts, axis=1).round(2)
+    joined.columns = [f"{method}, {label}: {part}" for part, label, method in joined.columns]
+    joined.to_csv(request.out / "table-documents-assumptions.csv")
     lines = [
         [name, *(f"{means.loc[name, c]:.1f} ({gaps.loc[name, c]:.1f})" for c in columns)]
         for name in means.index
@@ -248,7 +250,7 @@ def other_assumptions(request: Request, frame: pd.DataFrame) -> str:
     best = overall.idxmin()
     return table(["", *header], lines) + (
         f"\n\nMean over the methods: labels of H as above are {overall.iloc[0]:.1f} points "
-        f"from the published ones. The smallest difference: {best[0]}, labels of {best[1]}, "
+        f"from the published numbers. The smallest difference: {best[0]}, labels of {best[1]}, "
         f"{overall[best]:.1f} points."
     )
 
@@ -265,6 +267,6 @@ def plot(rows: pd.DataFrame) -> Any:
         ax.set_title(method, fontsize=10)
         ax.set_xticks(x, part["set"], rotation=60, fontsize=8)
         ax.legend(fontsize=7)
-    axes[0].set_ylabel("right labels, %")
+    axes[0].set_ylabel("correct labels, %")
     axes[0].set_ylim(0, 90)  # space for the legends
     return image

@@ -14,8 +14,8 @@ from odsymnmf.datasets import cliques, flip
 from odsymnmf.metrics import membership_accuracy
 
 LINES = (*METHODS, "ours l1")
-# From the greedy initialization the library's result equals the transcription's (see table-noise).
-GIVEN = Assumptions(by="library")
+# From the greedy initialization, the library's result equals that of `odsymnmf.paper`.
+ASSUMPTIONS = Assumptions(by="library")
 
 SIZES = [10] * 10
 NOISE = [round(0.05 * step, 2) for step in range(11)]
@@ -31,7 +31,7 @@ INIT_NOISE, INIT_SWEEPS = 0.1, 100
 def figure_random_noise(request: Request) -> None:
     """Accuracy by random noise.
 
-    10 cliques of 10 items; every pair is flipped with the given probability. Accuracy in per cent,
+    10 cliques of 10 items; every pair is flipped with the given probability. Accuracy in percent,
     mean ± standard deviation over the random matrices of each level, greedy initialization.
     "ours l1" is the library's default for l1, with its own greedy initialization and column
     restarts, `upper=1`.
@@ -52,7 +52,7 @@ def figure_adversarial_noise(request: Request) -> None:
     """Accuracy by adversarial noise.
 
     Two cliques of 10 items, and 10 items outside, each of which is linked to the given number of
-    random items of each clique. The true clusters are the two cliques. Accuracy in per cent, mean ±
+    random items of each clique. The true clusters are the two cliques. Accuracy in percent, mean ±
     standard deviation over the random matrices, greedy initialization. "ours l1" is the library's
     default for l1, with its own greedy initialization and column restarts, `upper=1`.
     """
@@ -73,7 +73,7 @@ def figure_adversarial_noise(request: Request) -> None:
 def curves(request: Request, problems: dict[float, tuple[Any, ...]]) -> pd.DataFrame:
     """Return mean and deviation of the accuracy, a row per noise level and method."""
     fits = [(method, "greedy") for method in LINES]
-    cases = {level: (problem, fits, GIVEN) for level, problem in problems.items()}
+    cases = {level: (problem, fits, ASSUMPTIONS) for level, problem in problems.items()}
     rows = mean_and_std(measure(request, cases, request.trials), ["case", "method"])
     return rows.rename(columns={"case": "noise"})
 
@@ -117,7 +117,7 @@ def figure_init(request: Request) -> None:
     than 1, because the truth does not fit the noise best. "first" is its value before the first
     sweep, "last" after the last (at most 100). CPU seconds: "to 1 %" until the objective is within
     1 % of its last value, initialization included. The zero initialization is the library's, which
-    sets one entry of each column: from zeros alone l2 cannot move (see table-noise).
+    sets one entry of each column: l2 does not change an H of zeros (see table-noise).
 
     The paper has no such figure. According to its text, sweeps after a random initialization "are
     wasting the global computational effort", after a zero one "the first factor is dense", and the
@@ -154,12 +154,12 @@ def objectives(
     r, options = len(sizes), OPTIONS[method]
     loss: Any = {name: options[name] for name in ("loss", "diagonal") if name in options}
     factorize(noisy, r, init=init, max_iter=1, random_state=trial, **options)  # compiles
-    begun = time.process_time()
+    start = time.process_time()
     H0 = factorize(noisy, r, init=init, max_iter=0, random_state=trial, **options).H
-    seconds = [time.process_time() - begun]
+    seconds = [time.process_time() - start]
 
     def callback(state: Any) -> None:
-        seconds.append(time.process_time() - begun)
+        seconds.append(time.process_time() - start)
 
     # Only init="zero" sets one entry of each column; an array of zeros stays as it is.
     first: Any = "zero" if init == "zero" else H0

@@ -22,20 +22,20 @@ FITS = [*PAPER_FITS, ("ours l1", "greedy"), ("ours l2", "greedy")]
 
 # The other assumptions are compared on these cliques, on at most this many matrices.
 VARIED, VARIED_TRIALS = "10 balanced", 5
-GIVEN = Assumptions()
+DEFAULT = Assumptions()
 L1 = [fit for fit in PAPER_FITS if fit[0] == "OD-l1"]
 BOUNDED = [fit for fit in PAPER_FITS if fit[0] != "symNMF"]
 RANDOM = [fit for fit in PAPER_FITS if fit[1] == "random"]
 GREEDY = [fit for fit in PAPER_FITS if fit[1] == "greedy"]
 VARIATIONS = {
-    "as above": (GIVEN, FITS),
-    "no bound on H": (replace(GIVEN, upper=np.inf), BOUNDED),
-    "random init not scaled": (replace(GIVEN, scaled=False), RANDOM),
-    "neither bound nor scaling": (replace(GIVEN, upper=np.inf, scaled=False), RANDOM[:2]),
-    "median of no values is 0": (replace(GIVEN, empty_median=0.0), L1),
-    "row by row": (replace(GIVEN, by="rows"), PAPER_FITS),
-    "self-similarity 2": (replace(GIVEN, self_similarity=2.0), GREEDY),
-    "by the library": (replace(GIVEN, by="library"), GREEDY),
+    "as above": (DEFAULT, FITS),
+    "no bound on H": (replace(DEFAULT, upper=np.inf), BOUNDED),
+    "random init not scaled": (replace(DEFAULT, scaled=False), RANDOM),
+    "neither bound nor scaling": (replace(DEFAULT, upper=np.inf, scaled=False), RANDOM[:2]),
+    "median of no values is 0": (replace(DEFAULT, empty_median=0.0), L1),
+    "row by row": (replace(DEFAULT, by="rows"), PAPER_FITS),
+    "self-similarity 2": (replace(DEFAULT, self_similarity=2.0), GREEDY),
+    "by the library": (replace(DEFAULT, by="library"), GREEDY),
 }
 
 OTHERS = """## Other assumptions
@@ -49,7 +49,7 @@ from the same initialization."""
 def table_noise(request: Request) -> None:
     """Accuracy at 10 % random noise.
 
-    Mean ± standard deviation over the random matrices, per cent, and the published number in
+    Mean ± standard deviation over the random matrices, percent, and the published number in
     brackets. Accuracy is the paper's formula with the minimum over permutations, H against the true
     H without scaling. The paper does not give all settings. Those used here, with the transcription
     `odsymnmf.paper`:
@@ -65,7 +65,7 @@ def table_noise(request: Request) -> None:
     The last two columns are the library with `upper=1` and otherwise its defaults: l1 has column
     restarts.
     """
-    cases = {name: (("cliques", sizes, NOISE), FITS, GIVEN) for name, sizes in SIZES.items()}
+    cases = {name: (("cliques", sizes, NOISE), FITS, DEFAULT) for name, sizes in SIZES.items()}
     rows = mean_and_std(measure(request, cases, request.trials), ["case", "init", "method"])
     rows = rows.rename(columns={"case": "clusters"})
     published = [

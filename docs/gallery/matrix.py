@@ -2,8 +2,8 @@
 The sorted matrix
 =================
 
-Similarities with the items sorted by cluster: blocks along the diagonal are clusters, and what is
-off the blocks was not explained by them. See :func:`odsymnmf.plots.plot_matrix`.
+Similarities with the items sorted by cluster: blocks along the diagonal are clusters, and entries
+outside the blocks are links between clusters. See :func:`odsymnmf.plots.plot_matrix`.
 """
 
 import odsymnmf as od
@@ -13,7 +13,7 @@ model = od.ODSymNMF(4, random_state=0).fit(A)
 ax = od.plots.plot_matrix(A, model.membership_)
 
 # %%
-# Large matrices are averaged to what a screen can show: 20,000 items here.
+# Large matrices are averaged to the resolution of a screen: 20,000 items here.
 
 A, groups = od.datasets.planted_partition([1000] * 20, 0.02, 0.0002, random_state=0)
 model = od.ODSymNMF(20, random_state=0).fit(A)

@@ -2,7 +2,7 @@
 A DataFrame
 ===========
 
-Which columns of a table say the same thing, and which few of them are enough?
+Which columns of a table are redundant, and which few of them are sufficient?
 
 The table has 30 measurements of 569 tumors (it comes with scikit-learn). Many of them are nearly
 the same: radius, perimeter and area, each as a mean, as a worst case and with its error. This page
@@ -31,7 +31,7 @@ print(similarity.iloc[:4, :4].round(2).to_string())
 # %%
 # The fit
 # -------
-# A column's correlation with itself is 1 and says nothing: the diagonal is ignored.
+# The correlation of a column with itself is always 1: the diagonal is ignored.
 
 model = od.ODSymNMF(6, random_state=0).fit(similarity)
 
@@ -63,8 +63,8 @@ keep = [H.loc[labels == cluster].iloc[:, cluster].idxmax() for cluster in sorted
 print("\n".join(keep))
 
 # %%
-# What does that cost? A classifier that tells benign from malignant tumors with all columns, with
-# those that we keep, and with the six that happen to come first:
+# The accuracy of a classifier of benign and malignant tumors with all columns, with the selected
+# ones, and with the first six:
 
 
 def accuracy(columns):
@@ -81,6 +81,5 @@ scores = {
 print(pd.Series(scores, name="accuracy").round(3).to_frame().to_string())
 
 # %%
-# One measurement of each cluster keeps most of what thirty tell, and is better than as many
-# that repeat each other. If the difference to all 30 matters, raise the number of clusters and look
-# again.
+# One measurement of each cluster is nearly as accurate as all thirty, and better than as many
+# redundant ones. If the difference to all 30 matters, increase the number of clusters.

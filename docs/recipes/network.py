@@ -2,7 +2,7 @@
 A network
 =========
 
-Who belongs together in a network, who stands between the groups, and whom to ask first?
+Which groups does a network have, who connects them, and who should be contacted first?
 
 The characters of *Les Misérables* stand for any network of people: two of them are linked by the
 number of chapters in which they appear together. This page needs
@@ -50,8 +50,8 @@ ax = od.plots.plot_graph(G, model)
 # %%
 # The decision
 # ------------
-# Suppose that you want to reach every group by talking to few people. Those who stand between
-# groups belong to several of them. The *strength* of a membership is the share of a character's
+# Suppose that you want to reach every group by talking to few people. Characters that connect
+# groups belong to several of them. The *strength* of a membership is the fraction of a character's
 # explained links that the group explains:
 
 strength = od.memberships.strength(model.membership_frame())
@@ -67,8 +67,8 @@ between = between.sort_values(["groups", "links"], ascending=False).head(8)
 print(between.to_string())
 
 # %%
-# Before acting on this, ask why. These are the partners that hold the first of them in its own
-# group, with how much worse each pair would be explained without that membership:
+# These are the partners that support the membership of the first of them in its own group, with the
+# increase of the error of each pair without that membership:
 
 name = between.index[0]
 item, group = list(G).index(name), model.labels_series()[name]

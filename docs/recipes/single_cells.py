@@ -13,7 +13,7 @@ labels made by comparing each cell with sorted populations. This page needs
 # %%
 # The data
 # --------
-# ``scanpy.pp.neighbors`` has been run already: its graph of neighbors is what is clustered.
+# ``scanpy.pp.neighbors`` has been run already; its graph of neighbors is clustered.
 
 import pandas as pd
 import scanpy as sc
@@ -56,14 +56,14 @@ print(pd.DataFrame({"cells": cells, "set aside": aside}).to_string())
 
 # %%
 sc.tl.rank_genes_groups(clear, "odsymnmf", method="t-test")
-found = {}
+table = {}
 for cluster in clear.obs["odsymnmf"].cat.categories:
-    own = clear.obs["odsymnmf"] == cluster
-    found[cluster] = {
-        "mostly": clear.obs.loc[own, "bulk_labels"].mode()[0],
+    members = clear.obs["odsymnmf"] == cluster
+    table[cluster] = {
+        "mostly": clear.obs.loc[members, "bulk_labels"].mode()[0],
         "marker genes": ", ".join(sc.get.rank_genes_groups_df(clear, cluster)["names"].head(5)),
     }
-print(pd.DataFrame(found).T.to_string())
+print(pd.DataFrame(table).T.to_string())
 
 # %%
 # What to do next: name the clusters by their markers, leave the unclear cells out of every

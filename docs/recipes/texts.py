@@ -12,8 +12,8 @@ machine with this library. This page needs ``pip install "odsymnmf[frames,plots]
 # %%
 # The data
 # --------
-# A list of texts is all that is needed. The name of the subpackage is kept next to each, to compare
-# with at the end; the fit does not see it.
+# The input is a list of texts. The name of the subpackage of each text is not used in the fit, only
+# for a comparison at the end.
 
 import importlib
 import inspect
@@ -86,13 +86,15 @@ print(counts.to_string())
 # Texts that belong to two topics about equally should be linked from both:
 
 strength = pd.DataFrame(od.memberships.strength(H), index=names)
-both = strength.max(axis=1).nsmallest(8).index
+ambiguous = strength.max(axis=1).nsmallest(8).index
 shared = pd.DataFrame(
     {
-        "topics": [str(sorted(strength.loc[name].nlargest(2).index)) for name in both],
-        "shares": [", ".join(f"{x:.2f}" for x in strength.loc[name].nlargest(2)) for name in both],
+        "topics": [str(sorted(strength.loc[name].nlargest(2).index)) for name in ambiguous],
+        "shares": [
+            ", ".join(f"{x:.2f}" for x in strength.loc[name].nlargest(2)) for name in ambiguous
+        ],
     },
-    index=both,
+    index=ambiguous,
 )
 print(shared.to_string())
 

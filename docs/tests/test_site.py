@@ -78,19 +78,19 @@ def test_no_link_inside_the_site_is_dead(pages):
 def test_a_dead_link_is_found(pages):
     broken = Page("index.html")
     broken.links = ["guide.html#no-such-heading", "missing.html", "../outside.html", "guide.html"]
-    found = list(dead_links({**pages, "index.html": broken}))
-    assert [link for path, link in found if path == "index.html"] == broken.links[:3]
+    dead = list(dead_links({**pages, "index.html": broken}))
+    assert [link for path, link in dead if path == "index.html"] == broken.links[:3]
 
 
 def test_nothing_is_loaded_from_elsewhere(pages):
     """The site works without a network: scripts, styles and pictures are its own."""
     elsewhere = ("http", "https")
     loads = [(path, url) for path, page in pages.items() for url in page.loads]
-    assert [found for found in loads if urlsplit(found[1]).scheme in elsewhere] == []
+    assert [load for load in loads if urlsplit(load[1]).scheme in elsewhere] == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
-def test_the_first_pages_of_the_repository_link_to_what_is_there(name):
+def test_links_of_repository_pages_exist(name):
     links = re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
     inside = [link for link in links if not urlsplit(link).scheme]
     assert [link for link in inside if not (ROOT / link).exists()] == []
@@ -195,8 +195,8 @@ def test_search_finds_a_function(visit):
     page = visit("laptop")
     page.goto((SITE / "search.html").as_uri() + "?q=overlapping_sets")
     page.locator("#search-results li a").first.wait_for()
-    found = page.locator("#search-results li a").all_inner_texts()
-    assert any("overlapping_sets" in text for text in found)
+    texts = page.locator("#search-results li a").all_inner_texts()
+    assert any("overlapping_sets" in text for text in texts)
 
 
 def test_the_sidebar_opens_on_a_phone(visit):

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# The modules of public classes and functions. A new public name is one line here or in _MODULES,
-# and one above for type checkers and editors. No module has the name of a function: importing it
-# would replace the function.
-_HOMES = {
+# The module of each public class and function. A new public name needs one line here or in
+# _MODULES, and one above for type checkers. No module may have the name of a function: importing
+# it would replace the function.
+_MODULE_OF = {
     "Factorization": "fit",
     "ODSymNMF": "estimators",
     "SymNMF": "estimators",
@@ -45,7 +45,7 @@ _HOMES = {
 _MODULES = {"choose", "datasets", "distributed", "graphs", "inputs", "io"}
 _MODULES |= {"memberships", "metrics", "plots", "report", "scanpy", "similarity"}
 
-__all__ = sorted({*_HOMES, *_MODULES})
+__all__ = sorted({*_MODULE_OF, *_MODULES})
 
 
 def __getattr__(name: str) -> Any:
@@ -55,8 +55,8 @@ def __getattr__(name: str) -> Any:
         value: Any = version(__name__)
     elif name in _MODULES:
         value = importlib.import_module(f"{__name__}.{name}")
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _MODULE_OF:
+        value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

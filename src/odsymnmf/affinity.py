@@ -19,8 +19,8 @@ Affinity = Literal["precomputed", "cosine", "rbf", "nearest_neighbors"] | Callab
 class Precomputed:
     """X is A. The base class of the other affinities.
 
-    ``reference`` is what similarities of new items are computed from, and ``normalization`` how
-    they are scaled; None: not at all.
+    ``reference`` has the features of the fitted items, for similarities of new items;
+    ``normalization`` is that of the fit, None without one.
     """
 
     reference: Any = None
@@ -36,8 +36,8 @@ class Precomputed:
 
     def to_fitted(self, X: Any) -> Any:
         """Return the similarities of new items to the fitted ones."""
-        given = self.compare(X)
-        S: Any = sparse.csr_array(given) if sparse.issparse(given) else np.asarray(given)
+        raw = self.compare(X)
+        S: Any = sparse.csr_array(raw) if sparse.issparse(raw) else np.asarray(raw)
         if self.normalization is None:
             return S
         # s_p S_pj s_j; s_p depends on the sum of the known similarities.
@@ -56,7 +56,7 @@ class Precomputed:
         return arrays | (vars(self.normalization) if self.normalization else {})
 
     def load(self, arrays: dict[str, Any]) -> None:
-        """Continue from what `to_arrays` returned."""
+        """Set the reference and the normalization from the arrays of `to_arrays`."""
         self.reference = arrays.get("reference")
         if "roots" in arrays:
             added, absolute = float(arrays["added"]), bool(arrays["absolute"])
@@ -87,7 +87,7 @@ class Kernel(Precomputed):
         self.kernel = kernel
 
     def fit(self, X: Any) -> Any:
-        self.reference = X.copy()  # new items are compared with what was fitted
+        self.reference = X.copy()  # X may be modified after the fit
         return self.kernel(X, X)
 
     def compare(self, X: Any) -> Any:
@@ -102,7 +102,7 @@ class NearestNeighborGraph(Precomputed):
 
     @cached_property
     def neighbors(self) -> NearestNeighbors:
-        """The search structure of the fitted items."""
+        """The fitted search tree of the items."""
         k = min(self.n_neighbors, self.reference.shape[0] - 1)
         return NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(self.reference)
 

@@ -259,7 +259,7 @@ def planted_partition(
 
 
 def les_miserables() -> Dataset:
-    """The characters of Victor Hugo's *Les Misérables* and how often they meet.
+    """Co-appearances of the characters of Victor Hugo's *Les Misérables*.
 
     A_ij is the number of chapters in which characters i and j appear together; the diagonal is
     zero. The counts are Donald Knuth's (The Stanford GraphBase, 1993), as included in networkx.
@@ -302,10 +302,10 @@ def _check_sizes(sizes: Sizes) -> Indices:
     return np.array(counts, dtype=np.int64)
 
 
-def _check_number(name: str, value: float, most: float) -> float:
-    """Return a number from 0 to `most`."""
-    if not isinstance(value, Real) or not 0 <= value <= most:
-        raise ValueError(f"{name} must be a number from 0 to {most:g}, got {value!r}")
+def _check_number(name: str, value: float, largest: float) -> float:
+    """Return a number from 0 to `largest`."""
+    if not isinstance(value, Real) or not 0 <= value <= largest:
+        raise ValueError(f"{name} must be a number from 0 to {largest:g}, got {value!r}")
     return float(value)
 
 
@@ -314,8 +314,8 @@ def _probability(side: str, p: float | None, degree: float | None, n: int, pairs
         return _check_number(f"p_{side}", p, 1)
     if p is not None or degree is None:
         raise ValueError(f"pass either p_{side} or degree_{side}, got {p!r} and {degree!r}")
-    most = 2 * pairs / n
-    return _check_number(f"degree_{side}", degree, most) / (most or 1.0)
+    largest = 2 * pairs / n
+    return _check_number(f"degree_{side}", degree, largest) / (largest or 1.0)
 
 
 def _successes(trials: int, p: float, source: RandomSource) -> Indices:
@@ -367,7 +367,7 @@ def _pairs_across(t: Indices, sizes: Indices) -> tuple[Indices, Indices]:
 
 
 def _locate(t: Indices, lengths: Indices) -> tuple[Indices, Indices]:
-    """Return the interval that position t falls into, and the position inside it."""
+    """Return the interval that contains position t, and the position inside it."""
     ends = np.cumsum(lengths)
     interval = np.searchsorted(ends, t, side="right")
     return interval, t - (ends - lengths)[interval]

@@ -40,17 +40,17 @@ LABELS = {
 }
 # Similarities with a larger fraction of nonzero pairs are not a graph, dense or sparse.
 MAX_GRAPH_DENSITY = 0.5
-# The bound on H is that of the smallest group: six items (n / r if less), or a fifth of n / r.
+# The bound on H allows groups of at least six items (n / r if less), and of a fifth of n / r.
 MIN_GROUP_SIZE, MEAN_PER_MIN_SIZE = 6.0, 5.0
 # Without normalization, "auto" is the paper's greedy initialization up to this number of items, and
 # for absolute errors; its cost grows with r^2, and for dense A it takes as long as many sweeps.
 MAX_GREEDY = 500
-# A dense H is slower by far beyond this number of clusters and entries. Multilevel initializations
-# have one membership per item, so that a sparse H pays sooner.
+# With more clusters and more entries, a dense H is much slower. Multilevel initializations have one
+# membership per item, so that a sparse H is faster for fewer clusters already.
 MAX_DENSE_CLUSTERS, MAX_DENSE_MULTILEVEL, MAX_DENSE_ENTRIES = 500, 64, 2**24
 # Copies of a dense H during a fit.
 N_COPIES = 3
-# Fraction of linked pairs inside clusters from which groups count as nearly complete.
+# Clusters count as nearly complete if at least this fraction of the pairs inside are linked.
 NEARLY_COMPLETE = 0.8
 
 
@@ -65,7 +65,7 @@ class Settings:
         similarities of both signs.
     normalize : {"degree", None}
         Whether A_ij is divided by the roots of the degrees of i and j.
-    regular : float or None
+    regularization : float or None
         t, if the degrees are sums of absolute values plus t times their mean.
     upper : float or None
         Upper bound on the entries of H.
@@ -79,7 +79,7 @@ class Settings:
 
     kind: Kind | None
     normalize: str | None
-    regular: float | None
+    regularization: float | None
     upper: float | None
     init: Any
     refine: Literal["links", "mean", "centroid"] | None
@@ -90,7 +90,7 @@ class Settings:
         return {
             "kind": self.kind,
             "normalize": self.normalize,
-            "regularization": self.regular,
+            "regularization": self.regularization,
             "upper": self.upper,
             "init": self.init if isinstance(self.init, str) else "given",
             "labels": LABELS[self.refine],
@@ -102,9 +102,9 @@ def decide(
 ) -> Settings:
     """Return the settings of a fit of r clusters to A, before it is normalized.
 
-    Sparse memberships without a multilevel initialization have rules of their own: "auto" is A as
-    it is, the bound that `factorize` chooses, and ego networks as initialization. Labels of a fit
-    on a cluster are not refined.
+    For sparse memberships without a multilevel initialization, "auto" means no normalization, the
+    bound of `factorize`, and ego networks as initialization. Labels of a fit on Dask are not
+    refined.
     """
     loss, init = options.loss_class, options.init
     normalize, upper = options.normalize, options.upper
@@ -122,7 +122,7 @@ def decide(
         raise ValueError('init="multilevel" needs the number of clusters; give r.')
     is_sparse = stores_sparse(A, r, replace(options, init=init))
     scaled = loss.auto_normalize and (multilevel or not is_sparse)
-    regular = ADDED_DEGREE[kind] if scaled and kind and normalize == "auto" else None
+    regularization = ADDED_DEGREE[kind] if scaled and kind and normalize == "auto" else None
     if normalize == "auto":
         normalize = "degree" if scaled else None
     if isinstance(upper, str):
@@ -135,13 +135,13 @@ def decide(
         init = "spectral" if loss.auto_normalize and (normalize or A.n > MAX_GREEDY) else "greedy"
         init = "ego" if is_sparse else init
     refine = None
-    if kind is not None and regular is not None and isinstance(A, Similarity):
+    if kind is not None and regularization is not None and isinstance(A, Similarity):
         refine = REFINEMENT.get(kind)
-    return Settings(kind, normalize, regular, upper, init, refine, is_sparse)
+    return Settings(kind, normalize, regularization, upper, init, refine, is_sparse)
 
 
 def kind_of(A: Similarity, summary: SimilaritySummary) -> Kind:
-    """Return the kind of input; except for features, it does not depend on the storage."""
+    """Return the kind of input, which does not depend on the storage except for features."""
     if summary.has_negative:
         return "signed"
     if A.n_features is not None:
@@ -158,7 +158,7 @@ class Normalization:
     roots : ndarray of shape (n,)
         s_i = 1 / sqrt(d_i + added).
     added : float
-        What is added to every degree.
+        The constant that is added to every degree.
     absolute : bool
         Whether degrees are sums of absolute values.
     """
@@ -178,10 +178,10 @@ def normalization(
     """Return the normalization of A, None if it is not normalized."""
     if settings.normalize is None:
         return None
-    if settings.regular is None:
+    if settings.regularization is None:
         return Normalization(A.inverse_sqrt_degrees(), 0.0, absolute=False)
     d = (A.summary() if summary is None else summary).degrees
-    added = settings.regular * float(d.mean())
+    added = settings.regularization * float(d.mean())
     return Normalization(inverse_sqrt(d + added), added, absolute=True)
 
 
@@ -192,25 +192,25 @@ def remarks(
 
     l1 suits a binary A whose clusters are nearly complete.
     """
-    found, n_unassigned = {}, int(np.count_nonzero(labels < 0))
+    notes, n_unassigned = {}, int(np.count_nonzero(labels < 0))
     if may_suit_l1 and summary.is_binary and summary.density < 1.0:
         links, labels = A.to_csr(), labels.astype(np.int32)
-        own = np.repeat(labels, np.diff(links.indptr))
-        linked = float(np.count_nonzero((own >= 0) & (own == labels[links.indices])))
+        group = np.repeat(labels, np.diff(links.indptr))
+        linked = float(np.count_nonzero((group >= 0) & (group == labels[links.indices])))
         sizes = np.bincount(labels[labels >= 0]).astype(np.float64)
         pairs = float(np.sum(sizes * (sizes - 1)))
         if pairs > 0 and linked / pairs >= NEARLY_COMPLETE:
-            found["hint"] = (
+            notes["hint"] = (
                 f"similarities are 0 or one value, and {100 * linked / pairs:.0f} % of the pairs "
                 'inside clusters have it: loss="l1" suits such groups'
             )
     if n_unassigned > 0:
-        alone = int((summary.degrees[labels < 0] == 0).sum())
-        reasons = [f"{alone} similar to no other item"] if alone else []
-        if n_unassigned > alone:
-            reasons.append(f"{n_unassigned - alone} whose similarities no cluster explains")
-        found["unassigned"] = ", ".join(reasons)
-    return found
+        n_isolated = int((summary.degrees[labels < 0] == 0).sum())
+        reasons = [f"{n_isolated} similar to no other item"] if n_isolated else []
+        if n_unassigned > n_isolated:
+            reasons.append(f"{n_unassigned - n_isolated} whose similarities no cluster explains")
+        notes["unassigned"] = ", ".join(reasons)
+    return notes
 
 
 # Items of a sample in which the triangle inequality is checked.
@@ -247,7 +247,7 @@ def _are_distances(A: Array) -> bool:
     """
     D = np.sqrt(np.maximum(A[:N_DISTANCE_ITEMS, :N_DISTANCE_ITEMS], 0), dtype=np.float64)
     off = D[~np.eye(len(D), dtype=bool)]
-    # Where no entry exceeds twice another, the triangle inequality says nothing.
+    # If no entry exceeds twice another, the triangle inequality always holds.
     if len(D) < 5 or np.diagonal(A).any() or not 0 < 2 * off.min() < off.max():
         return False
     shortest = np.min([D[:, [k]] + D[k] for k in range(len(D))], axis=0)
@@ -276,8 +276,8 @@ def stores_sparse(A: Similarity, r: int | None, options: "FitOptions") -> bool:
             why = "sparse_membership=True" if options.sparse_membership is True else 'r="auto"'
             raise ValueError(f"{'init=' + repr(name) if name == 'ego' else why} {reason}")
         return True
-    most = MAX_DENSE_MULTILEVEL if name == "multilevel" else MAX_DENSE_CLUSTERS
-    if r <= most or A.n * r <= MAX_DENSE_ENTRIES:
+    max_clusters = MAX_DENSE_MULTILEVEL if name == "multilevel" else MAX_DENSE_CLUSTERS
+    if r <= max_clusters or A.n * r <= MAX_DENSE_ENTRIES:
         size = N_COPIES * A.n * r * A.dtype.itemsize
         available = available_memory() if size >= MAX_DENSE_ENTRIES else None
         if available is None or size <= available:
@@ -295,10 +295,10 @@ def why_not_sparse(A: Similarity, loss: str, diagonal: str, init: Any = "auto") 
             remedy = 'a graph of nearest neighbors, affinity="nearest_neighbors"'
         return f"needs similarities that are stored as a sparse matrix: pass {remedy}."
     if diagonal != "ignore":
-        return "cannot fit the diagonal, which every column of H has a part in."
+        return "cannot fit the diagonal, to which all columns of H contribute."
     if not loss_class(loss).supports_sparse_h:
-        able = [f'loss="{name}"' for name in names() if loss_class(name).supports_sparse_h]
-        return f"is for {' and '.join(able)}, not for loss={loss!r}."
+        supported = [f'loss="{name}"' for name in names() if loss_class(name).supports_sparse_h]
+        return f"is for {' and '.join(supported)}, not for loss={loss!r}."
     if isinstance(init, str) and init not in ("auto", "multilevel", "ego"):
         return (
             f"cannot start from init={init!r}; use 'multilevel', 'ego', labels, sets or a CSR "

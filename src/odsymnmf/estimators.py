@@ -34,7 +34,7 @@ from odsymnmf.utils import RandomState, plain_signature, whole_number
 
 
 class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """Cluster the items behind similarities, leaving every self-similarity out.
+    """Clustering by off-diagonal symmetric nonnegative matrix factorization.
 
     Find memberships H >= 0 (n_samples x n_clusters) that minimize
     sum_{i != j} w_ij |A_ij - h_i . h_j|^p, p = 2 or 1, for symmetric similarities A. The diagonal
@@ -46,8 +46,8 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         Number of clusters, the columns of H. "auto" chooses it with `odsymnmf.choose.n_clusters`,
         a sequence such as ``range(2, 31)`` chooses the best of these.
     resolution : float, default=None
-        For graphs with ``n_clusters="auto"``: the resolution of modularity, as for Leiden, that
-        decides how many clusters there are; None searches for the most stable one.
+        For graphs with ``n_clusters="auto"``: the resolution of modularity, as for Leiden, which
+        determines the number of clusters. None searches for the most stable resolution.
     loss : {"l2", "l1", "mixed", "robust"}, default="l2"
         Squared errors; absolute errors, for binary A with wrong or missing links whose clusters
         are nearly complete; both, each relative to its value without memberships, in the ratio
@@ -55,7 +55,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     l1_ratio : float, default=0.5
         The share of l1 in ``loss="mixed"``, from 0 (l2) to 1 (l1).
     affinity : str or callable, default="precomputed"
-        Where the similarities come from:
+        How the similarities are computed:
 
         - "precomputed": X is A, dense or sparse.
         - "cosine": cosines of the rows of X, for documents; A is never formed.
@@ -64,18 +64,19 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
           those of i, else 0; sparse.
         - callable: ``affinity(X, Y)`` returns the similarities of the rows of X to those of Y.
     init : str, array of shape (n_samples, n_clusters), labels, or list of sets, default="auto"
-        The first start, as for `odsymnmf.factorize`. "auto" is "multilevel" for squared errors of
-        normalized graphs without ``weights``, "spectral" for those of other normalized
-        similarities, else as there. "multilevel" partitions the graph into ``n_clusters`` groups,
-        one column each. "greedy" is the start of the paper; "spectral" is cheaper for large n.
+        The first initialization, as for `odsymnmf.factorize`. "auto" is "multilevel" for squared
+        errors of normalized graphs without ``weights``, "spectral" for squared errors of other
+        normalized similarities, else as for `odsymnmf.factorize`. "multilevel" partitions the graph
+        into ``n_clusters`` groups, one column each. "greedy" is that of the paper; "spectral" is
+        cheaper for large n.
     n_init : int, default=1
-        Number of starts, of which the one with the lowest objective is kept. The first is
+        Number of initializations; the fit with the lowest objective is returned. The first is
         ``init``, the others are random, seeded by ``random_state``.
     max_iter : int, default=200
-        Maximum number of iterations per start; an iteration (a sweep) updates every entry of H
-        once.
+        Maximum number of iterations per initialization; an iteration (a sweep) updates every entry
+        of H once.
     tol : float, default=1e-4
-        When to stop, as for `odsymnmf.factorize`.
+        Tolerance of the stopping criterion, as for `odsymnmf.factorize`.
     upper : float, "auto" or None, default="auto"
         Upper bound on the entries of H, for new items too. "auto" is, for squared errors of
         normalized similarities, 1 / sqrt(max(6, n / (5 r))): enough for groups of at least six
@@ -93,33 +94,33 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         finds, for ``init`` "ego", for ``normalize`` None, for ``upper`` (squared errors) the root
         of the largest similarity. Labels are then not refined.
     normalize : {"auto", "degree", None}, default="auto"
-        "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij: well-connected items
-        no longer count more than others. "auto" does so for squared errors, with
+        "degree" clusters A_ij / sqrt(d_i d_j), d_i = sum_{j != i} A_ij, so that items with large
+        degrees do not dominate the fit. "auto" does so for squared errors, with
         d_i = sum_{j != i} |A_ij| plus a quarter of their mean (for products of features >= 0: plus
         their mean), and refines labels, see ``labels_``. None clusters A itself, as the paper does.
     zero_weight : float, default=1.0
-        Weight of the pairs that a sparse A does not store; with less than 1, fewer items of a
-        sparse graph stay unassigned.
+        Weight of the pairs that a sparse A does not store. Below 1, fewer items of a sparse graph
+        are unassigned.
     gamma : float, default=None
         For ``affinity="rbf"``; None means 1 / n_features.
     n_neighbors : int, default=10
         For ``affinity="nearest_neighbors"``.
     n_jobs : int, default=None
-        Number of threads, -1 for all cores. Starts come first: min(n_init, n_jobs) of them run at
-        a time, and each has n_jobs // min(n_init, n_jobs) threads to share its sweeps, which then
-        go in rounds (see `odsymnmf.factorize`). The result is bit-identical for every
-        number. None sweeps row by row, in one thread, which may lead to another local minimum.
+        Number of threads, -1 for all cores. min(n_init, n_jobs) initializations run at a time, each
+        with n_jobs // min(n_init, n_jobs) threads that share its sweeps, which are then done in
+        rounds (see `odsymnmf.factorize`). The result is bit-identical for every number. None sweeps
+        row by row, in one thread, which may lead to another local minimum.
     random_state : int, RandomState instance, Generator or None, default=None
         Random seed; pass an int for reproducible results.
     checkpoint : path, default=None
         A file in which the state of the fit is saved at intervals, and from which a killed fit
-        resumes with a bit-identical result, as for `odsymnmf.factorize`; further starts use
-        files next to it, with .1, .2, ... after the name. They are not removed.
+        resumes with a bit-identical result, as for `odsymnmf.factorize`. Further initializations
+        use files next to it, with .1, .2, ... after the name. The files are not removed.
     checkpoint_every : float, default=60.0
-        Minimum number of seconds between two checkpoints of a start.
+        Minimum number of seconds between two checkpoints of an initialization.
     verbose : int, default=0
-        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a line every
-        few seconds, for logs.
+        1 shows a progress bar with the lowest objective so far (needs tqdm), 2 prints a log line
+        every few seconds.
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         partition if it has more groups or a larger modularity. Label l is column l of
         ``membership_``.
     n_clusters_ : int
-        Number of columns of ``membership_``. If fewer groups are found, which is a warning, the
+        Number of columns of ``membership_``. If fewer groups are found, a warning is issued and the
         last columns are zero.
     n_unassigned_ : int
         Number of items without a cluster: they have no similar items, or no cluster explains these
@@ -141,29 +142,29 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         neighbors.
     settings_ : dict
         The kind of input, and the values chosen for "auto": normalize and its regularization,
-        upper, init, how labels are read; where items are left without a cluster, why; in some
-        cases a hint.
+        upper, init, and how labels are derived; the reasons why items are unassigned, if some are;
+        in some cases a hint.
     n_clusters_search_ : NumberOfClusters
         How ``n_clusters`` was chosen, unless it was a number: the evidence for it, and a table of
         coarser and finer partitions.
     similarity_ : Dense, Sparse or Gram of `odsymnmf.similarity`
-        What was fitted, after ``affinity`` and ``normalize``; not in pickles, and in files only
-        with ``save(path, similarities=True)``. It may share memory with X: do not modify X.
+        The fitted similarities, after ``affinity`` and ``normalize``; not in pickles, and in files
+        only with ``save(path, similarities=True)``. They may share memory with X: do not modify X.
     objective_ : float
         The loss at ``membership_``.
     history_ : ndarray of shape (1 + n_iter_ + len(restart_steps_),)
-        The objective of the best start: before the first sweep, after each, and after each
+        The objective of the best fit: before the first sweep, after each sweep, and after each
         accepted restart of a column.
     loss_terms_ : dict or None
         For the losses "mixed" and "robust": the share of l1, and both relative losses.
     restart_steps_ : ndarray of int
         Which entries of ``history_`` follow an accepted restart.
     n_iter_ : int
-        Number of iterations of the best start.
+        Number of iterations of the best fit.
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
-        Why the best start ended; "interrupted" if Ctrl-C was pressed in any.
+        Why the best fit ended; "interrupted" if Ctrl-C was pressed during any fit.
     converged_ : bool
-        Whether the best start reached ``tol``.
+        Whether the best fit reached ``tol``.
     item_names_ : list or None
         The names of the items: the nodes of a graph, the index of a DataFrame, the ``obs_names`` of
         AnnData. None if X has no names.
@@ -179,7 +180,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    Two triangles that share item 2; its clusters are both there in H:
+    Two triangles that share item 2, which has a membership in both clusters:
 
     >>> import numpy as np
     >>> from odsymnmf import ODSymNMF
@@ -271,8 +272,8 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             Weights of the pairs, symmetric and >= 0; 0 marks an unknown pair. A pair that sparse
             weights do not store keeps its ordinary weight.
         edge_weight : str or None, default="weight"
-            The edge attribute that holds the similarities, if X is a networkx or igraph graph. None
-            gives every edge the similarity 1.
+            The edge attribute with the similarities, if X is a networkx or igraph graph. With None,
+            every edge has the similarity 1.
 
         Returns
         -------
@@ -292,10 +293,10 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if self.affinity == "precomputed":
             data = to_similarity_matrix(X, edge_weight=edge_weight)
             # scikit-learn stores the names of a DataFrame's columns itself.
-            X, own_names = (X if is_frame(X) else data.matrix), data.names
+            X, input_names = (X if is_frame(X) else data.matrix), data.names
         else:
-            X, own_names = features_and_names(X)
-        names = names or own_names
+            X, input_names = features_and_names(X)
+        names = names or input_names
         X = self._validated(X, reset=True)
         raw = as_similarity(self._affinity.fit(X), weights_for(weights, names), self.zero_weight)
         self._fit(X, raw, self._number_of_clusters(raw, options), options)
@@ -385,15 +386,15 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             isinstance(self.n_clusters, str) and self.n_clusters == "auto"
         ):
             raise ValueError(
-                f"resolution={self.resolution} decides the number of clusters, but "
+                f"resolution={self.resolution} determines the number of clusters, but "
                 f'n_clusters={self.n_clusters!r}; use n_clusters="auto", or leave resolution out.'
             )
         whole_number("n_init", self.n_init, 1)
         whole_number("n_neighbors", self.n_neighbors, 1)
         if self.checkpoint is not None and self.n_init > 1 and self.random_state is None:
             raise ValueError(
-                "a checkpoint of several starts needs random_state, an int: without it, a resumed "
-                "fit would have other starts."
+                "a checkpoint with n_init > 1 needs an int as random_state: without it, a resumed "
+                "fit would have other initializations."
             )
         given = {name: getattr(self, name) for name in OPTION_NAMES if hasattr(self, name)}
         options = FitOptions(**given, diagonal=self._diagonal)
@@ -411,7 +412,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         is_sparse = self.sparse_membership is True or is_ego
         if is_sparse and self.n_init > 1:
             raise ValueError(
-                f"n_init={self.n_init}, but there are no random starts for sparse memberships; "
+                f"n_init={self.n_init}, but sparse memberships have no random initialization; "
                 "use n_init=1."
             )
         if not isinstance(r, str | Sequence | np.ndarray):
@@ -437,7 +438,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
 
 
 class SymNMF(ODSymNMF):
-    """Cluster items by symmetric NMF of their similarities, self-similarities included.
+    """Clustering by symmetric nonnegative matrix factorization, diagonal included.
 
     Find memberships H >= 0 (n_samples x n_clusters) that minimize
     sum_ij w_ij (A_ij - h_i . h_j)^2 for symmetric similarities A. It is the baseline of `ODSymNMF`,

@@ -96,14 +96,14 @@ def factorize(
     tol : float
         Stop when the violation of the optimality conditions has decreased to this fraction of
         its value in the first sweep (l2), or no entry changes by more than this fraction of the
-        largest one (l1). With ``init="multilevel"`` and l2 also when a sweep adds at most 10 tol
-        of the explained part of the objective.
+        largest one (l1). With ``init="multilevel"`` and l2, also stop when a sweep adds at most
+        10 tol of the explained part of the objective.
     upper : float, "auto" or None
         Upper bound on the entries of H. "auto" and None mean no bound; with sparse memberships and
         l2, the square root of the largest similarity. Entries of hubs can grow without bound: a
         limit of 10,000 times the square root of the largest similarity applies (32 times if
-        some pairs have a smaller weight than others). For binary A, ``upper=1`` makes H comparable
-        to memberships between 0 and 1.
+        some pairs have a smaller weight than others). For binary A, ``upper=1`` gives memberships
+        between 0 and 1.
     restarts : int, optional
         Maximum number of rounds of column restarts. When a sweep changes little, every column in
         turn is removed and rebuilt greedily on the residual of the others; the new column is
@@ -128,8 +128,8 @@ def factorize(
     callback : callable, optional
         Called after every sweep with an object that has ``n_iter``, ``objective`` and ``H``,
         and after every attempt to rebuild a column, whose number is then in ``column`` (else
-        None); returning True stops. With sparse memberships of many items also within a sweep,
-        when ``rows`` of its rows are done (else None).
+        None). Returning True stops the fit. With sparse memberships of many items, it is also
+        called during a sweep; ``rows`` is then the number of rows done (else None).
     checkpoint : path, optional
         A file to which the state of the fit is saved after the initialization, then every
         ``checkpoint_every`` seconds, and at the end. If it exists, the fit resumes from it, with a
@@ -158,13 +158,13 @@ def factorize(
     The largest |A_ij| must be from 1e-60 to 1e60 (float32: 1e-12 to 1e12), or zero, because fourth
     powers of entries of H are computed.
 
-    With ``n_jobs``, a sixteenth of the rows is updated at a time, each given H before the update;
-    the update is split where the objective would increase. The initialization and column restarts
-    use one thread.
+    With ``n_jobs``, a sweep has 16 rounds. In a round, a sixteenth of the rows is updated at the
+    same time, each given H at the beginning of the round; the round is split if the objective would
+    increase. The initialization and column restarts use one thread.
 
     Examples
     --------
-    Two clusters that share an item, which no factorization of the whole matrix can show:
+    Two clusters that share an item; with the diagonal, A has no exact factorization:
 
     >>> import odsymnmf as od
     >>> f = od.factorize([[1, 1, 0], [1, 1, 1], [0, 1, 1]], 2, loss="l1")

@@ -1,4 +1,4 @@
-"""Fit validated similarities: storage of H, initialization, solver and scheduler by the options."""
+"""Fit validated similarities: choose storage of H, initialization, solver and scheduler."""
 
 import threading
 import warnings
@@ -21,7 +21,7 @@ from odsymnmf.persistence import checked_names, write_arrays
 from odsymnmf.progress import Progress
 from odsymnmf.similarity import Similarity
 from odsymnmf.similarity.base import SimilaritySummary
-from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_similarity, hash_of_start, seed_of
+from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_init, hash_of_similarity, seed_of
 from odsymnmf.solvers.losses import loss_class, make_solver
 from odsymnmf.solvers.objective import Scales
 from odsymnmf.solvers.rounds import Rounds, ThreadPool
@@ -44,11 +44,11 @@ GAIN_PER_TOL = 10.0
 # Labels from eigenvectors are compared with the partition if stored entries times r are at most
 # this: for larger graphs, eigenvectors take longer than the partition.
 MAX_SPECTRAL_WORK = 2e6
-# Largest entry of H, in roots of the largest similarity: larger entries could only belong to a hub
-# that grows without bound, and in the end takes all digits of its partners with it.
+# Largest entry of H, in roots of the largest similarity: only the entry of a hub that grows without
+# bound would be larger, and the entries of its neighbors would vanish in rounding.
 MAX_ENTRY = 1e4
-# The same where some pairs weigh less than others: two items whose own pair weighs nothing can grow
-# together at no cost, and the fourth power of their entries is what all sums must have digits for.
+# The same if some pairs weigh less than others: entries of two items whose own pair has weight zero
+# can grow together without changing f, and the fourth power of entries must not dominate all sums.
 MAX_ENTRY_WEIGHTED = 32.0
 SQUARED = Scales(0.0, 1.0)
 
@@ -62,8 +62,8 @@ class FitOptions:
     """Options of a fit, those of `odsymnmf.factorize`, checked.
 
     ``normalize`` is that of `odsymnmf.ODSymNMF`; ``from_partition`` is True if ``init`` is the H of
-    a multilevel partition. A sweep that gains at most ``min_gain`` of what is explained is the
-    last. `prepare` replaces "auto".
+    a multilevel partition. Sweeps end when one gains at most the fraction ``min_gain`` of the
+    explained part f(0) - f. `prepare` replaces "auto".
     """
 
     loss: LossName = "l2"
@@ -108,7 +108,7 @@ class FitOptions:
         relative = self.from_partition and chosen.relative_tol
         object.__setattr__(self, "min_gain", GAIN_PER_TOL * self.tol if relative else 0.0)
 
-    def make_checkpoint(self, A: Similarity, r: int | None, **more: Any) -> Checkpoint | None:
+    def make_checkpoint(self, A: Similarity, r: int | None, **settings: Any) -> Checkpoint | None:
         """Return the checkpoint, with everything that determines the run; None without a path."""
         if self.checkpoint is None:
             return None
@@ -116,15 +116,15 @@ class FitOptions:
             "version": odsymnmf.__version__,
             "data": hash_of_similarity(A),
             "init": self.init if isinstance(self.init, str) else "given",
-            "start": hash_of_start(self.init),
+            "init_hash": hash_of_init(self.init),
             "random_state": seed_of(self.random_state),
             "r": "auto" if r is None else r,
         }
         for name in ("loss", "diagonal", "l1_ratio", "max_iter", "tol", "sparse_membership"):
             identity[name] = getattr(self, name)
-        more |= {"rounds": self.n_jobs is not None, "min_gain": self.min_gain}
+        settings |= {"rounds": self.n_jobs is not None, "min_gain": self.min_gain}
         identity["upper"] = bound(self.upper)
-        return Checkpoint(self.checkpoint, self.checkpoint_every, identity | more)
+        return Checkpoint(self.checkpoint, self.checkpoint_every, identity | settings)
 
 
 OPTION_NAMES = {option.name for option in fields(FitOptions) if option.init}
@@ -147,7 +147,7 @@ class Factorization:
     n_iter : int
         Number of complete sweeps.
     status : {"converged", "max_iter", "stopped", "interrupted"}
-        Why it ended: the tolerance was reached, ``max_iter`` was, the callback returned True, or
+        Why the fit ended: the tolerance or ``max_iter`` was reached, the callback returned True, or
         Ctrl-C was pressed.
     restart_steps : ndarray of int
         Which entries of ``history`` follow an accepted restart.
@@ -176,7 +176,7 @@ class Factorization:
         return self.status == "converged"
 
     def save(self, path: str | Path) -> None:
-        """Save it to one .npz file, which `odsymnmf.load` reads.
+        """Save the result to one .npz file, which `odsymnmf.load` reads.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Factorization:
 
 
 class Problem(NamedTuple):
-    """Similarities as they are fitted, and the values of all options.
+    """The normalized similarities and the values of all options.
 
     ``graph`` and ``partition`` are those of a multilevel initialization.
     """
@@ -231,11 +231,11 @@ class Problem(NamedTuple):
 def prepare(
     raw: Similarity, r: int | None, options: FitOptions, summary: SimilaritySummary | None = None
 ) -> Problem:
-    """Decide all options, normalize the similarities, and partition them if ``init`` says so.
+    """Decide all options, normalize the similarities; partition them if ``init="multilevel"``.
 
     ``raw`` are the similarities before they are normalized. With r = None, the initialization of a
-    sparse H determines the number of clusters. Of small graphs, labels from eigenvectors are
-    candidates for the partition, too; without ``random_state`` its seed is fixed.
+    sparse H determines the number of clusters. For small graphs, labels from eigenvectors are
+    candidates for the partition, too. Its seed is fixed without ``random_state``.
     """
     warn_about_input(raw, r)
     settings = decide(raw, r, options, summary)
@@ -257,12 +257,12 @@ def prepare(
         with limit_blas_threads():
             H = rotate_to_axes(A, leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
-        other = Partition(labels, partition.resolution)
-        partition = max(partition, graph.refine(other), other, key=graph.quality)
+        spectral = Partition(labels, partition.resolution)
+        partition = max(partition, graph.refine(spectral), spectral, key=graph.quality)
     n_groups, _ = graph.quality(partition)
     if n_groups < r:
         warnings.warn(
-            f"{n_groups} groups found, fewer than the {r} clusters asked for: the other "
+            f"{n_groups} groups found, fewer than the {r} clusters requested: the other "
             "columns of H are zero. Use fewer clusters, or another init.",
             stacklevel=3,
         )
@@ -271,7 +271,7 @@ def prepare(
 
 
 def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None:
-    """Return the bound on a sparse H; the root of the largest similarity where a loss needs one."""
+    """Return the bound on a sparse H, by default the root of the largest similarity for l2."""
     from odsymnmf.solvers.sparse_losses import SPARSE_LOSSES
 
     if upper is None and SPARSE_LOSSES[loss].bounded and A.max_value > 0:
@@ -281,18 +281,18 @@ def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None
 
 
 def _limit_upper(A: Similarity, upper: float | None, diagonal: str) -> float:
-    """Return the upper bound, or that which keeps entries from growing without bound, if lower."""
+    """Return the upper bound, at most the limit for entries that would grow without bound."""
     limit = bound(upper)
     if diagonal == "ignore" and A.max_value > 0:
         lighter = A.weights.has_lighter
         size, peak = (MAX_ENTRY_WEIGHTED, A.pair_bound) if lighter else (MAX_ENTRY, A.max_value)
         limit = min(limit, size * float(np.sqrt(peak)))
-    # In the precision of H, or entries at the bound would seem able to grow.
+    # Rounded to the dtype of H: an entry at the bound must not seem to be below it.
     return float(A.dtype.type(limit))
 
 
 def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
-    """Find H for options without "auto". No warning is issued: several fits may run in threads."""
+    """Find H for options without "auto". It issues no warnings, because fits may run in threads."""
     with limit_blas_threads():
         if options.sparse_membership is True:
             run = _run_sparse(A, r, options)
@@ -332,7 +332,7 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
     Items are swept in the order of their strongest cluster: neighbors in the graph are then
     neighbors in memory.
     """
-    # Kernels, which take time to import
+    # Imported here, because kernels take time to import.
     from odsymnmf.init import ego
     from odsymnmf.init.merging import merge_columns
     from odsymnmf.solvers.sparse_h import SparseH, links
@@ -364,7 +364,7 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
     if r is None:
         run.H.drop_empty()
     run.H = run.in_given_order(run.H)
-    # Without any cluster, one that is empty.
+    # If no cluster was found, H has one empty column.
     run.H.resize(A.n, max(1, run.H.shape[1]) if r is None else r)
     return run
 
@@ -374,7 +374,7 @@ def _run(
     options: FitOptions,
     checkpoint: Checkpoint | None,
     make_rounds: Callable[..., Rounds] = Rounds,
-    **more: Any,
+    **settings: Any,
 ) -> Run:
     """Sweep until convergence."""
     with _sweeps(options.n_jobs, solver, make_rounds) as sweep:
@@ -386,7 +386,7 @@ def _run(
             callback=options.callback,
             checkpoint=checkpoint,
             min_gain=options.min_gain,
-            **more,
+            **settings,
         )
         run.complete()
     return run
@@ -406,8 +406,8 @@ def _best_columns(M: Any, r: int | None) -> Any:
         return M
     if M.r < r:
         warnings.warn(
-            f"the initialization finds {M.r} clusters, fewer than r={r}: the other columns stay "
-            'empty. Use r="auto", give more sets with init=, or use sparse_membership=False.',
+            f"the initialization finds {M.r} clusters, fewer than r={r}: the other columns are "
+            'zero. Use r="auto", give more sets with init=, or use sparse_membership=False.',
             stacklevel=4,
         )
         return M
@@ -427,9 +427,9 @@ def fit_best(
     Returns the fit with the lowest objective; the status is "interrupted" if any fit was.
     """
     options, stop = problem.options, threading.Event()
-    # Drawn before anything runs, so that n_jobs changes nothing.
+    # Drawn in advance, so that the result does not depend on n_jobs.
     draws = as_random(options.random_state).uniform(size=n_init - 1)
-    # One thread for each initialization; the threads that are left over share their sweeps.
+    # One thread for each initialization; further threads share their sweeps.
     jobs = threads(options.n_jobs)
     together = min(jobs or 1, n_init)
     options = replace(options, n_jobs=None if jobs is None else jobs // together)
@@ -447,15 +447,15 @@ def fit_best(
 
         if stop.is_set():
             return
-        own = options
+        fit_options = options
         if k:
             seed, path = int(2**32 * draws[k - 1]), options.checkpoint
-            own = replace(own, init="random", random_state=seed, from_partition=False)
-            own = replace(own, checkpoint=None if path is None else f"{path}.{k}")
+            fit_options = replace(options, init="random", random_state=seed, from_partition=False)
+            fit_options = replace(fit_options, checkpoint=None if path is None else f"{path}.{k}")
         if verbose or n_init > 1:
-            own = replace(own, callback=callback)
+            fit_options = replace(fit_options, callback=callback)
         try:
-            result = fit(problem.A, problem.r, own)
+            result = fit(problem.A, problem.r, fit_options)
         except BaseException:
             stop.set()  # the other fits end after their current sweep
             raise
@@ -487,24 +487,25 @@ def warn_of(status: Status, n_iter: int, options: FitOptions, stacklevel: int) -
 
         warnings.warn(
             f"no convergence to tol={options.tol} in max_iter={options.max_iter} sweeps; the "
-            "result is usable: raise max_iter to come closer to a minimum, or raise tol to accept "
-            "a less exact one",
+            "result is usable. Increase max_iter for a more accurate minimum, or tol to stop "
+            "earlier.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )
     if status == "interrupted":
         warnings.warn(
-            f"interrupted: this is the result after {n_iter} complete sweeps, not a minimum",
+            f"interrupted: the result is that after {n_iter} complete sweeps, not a minimum",
             InterruptedWarning,
             stacklevel=stacklevel + 1,
         )
 
 
 def peak_memory(A: Similarity, r: int, init: Any) -> int:
-    """Return how many bytes a fit takes besides A, at its peak, roughly.
+    """Return an estimate of the peak memory of a fit in bytes, without A.
 
-    H, its last complete sweep and one array of that size in double precision; r x r sums and their
-    copies in restarts; for features, the product X^T H; for a spectral initialization, its vectors.
+    H, its copy after the last complete sweep, and one array of that size in double precision; r x r
+    sums and their copies in restarts; for features, the product X^T H; for a spectral
+    initialization, its vectors.
     """
     entry = A.dtype.itemsize
     size = A.n * r * (2 * entry + 8) + 4 * 8 * r * r

@@ -26,7 +26,7 @@ from odsymnmf.solvers.new_items import solve_new_rows
 from odsymnmf.solvers.objective import Scales, pair_losses
 from odsymnmf.utils import Array, as_csr, blocks, bound
 
-# Fitted attributes that are saved: plain values, and arrays.
+# Fitted attributes that are saved: those with plain values, and arrays.
 PLAIN = (
     "objective_",
     "n_iter_",
@@ -40,7 +40,7 @@ PLAIN = (
     "item_names_",
 )
 ARRAYS = ("membership_", "labels_", "history_", "restart_steps_")
-# Folds of the fitted items: similarities to one fold are predicted from those to the others.
+# Number of folds of the fitted items in `score`.
 N_FOLDS = 5
 
 
@@ -51,7 +51,7 @@ class FittedModelMixin:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    # Names of the features and, of words, inverse document frequencies: for `odsymnmf predict`.
+    # Names of the features, and inverse document frequencies of words, for `odsymnmf predict`.
     _terms: list[str] | None = None
     _idf: Any = None
 
@@ -114,8 +114,8 @@ class FittedModelMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_new, n_samples) or (n_new, n_features)
-            As for `predict_membership`. Similarities of as many items as were fitted are taken for
-            those of the fitted items themselves, and their diagonal is ignored.
+            As for `predict_membership`. A square matrix of similarities is taken as that of the
+            fitted items themselves, and its diagonal is ignored.
         y : Ignored
             Not used, present for API consistency by convention.
 
@@ -140,15 +140,15 @@ class FittedModelMixin:
         H = self.membership_
         n = H.shape[0]
         if self.affinity == "precomputed":
-            X = _without_own(X.matrix if isinstance(X, Dataset) else X, n)
+            X = _without_self_similarities(X.matrix if isinstance(X, Dataset) else X, n)
         X = self._validated(X, reset=False)
         options = self._row_options
         # Sparse memberships have sparse similarities, which need no blocks.
         size = X.shape[0] if sparse.issparse(H) else max(1, base.BLOCK_ENTRIES // n)
         pieces = blocks(X.shape[0], size)
         parts = [_held_out_loss(self._affinity.to_fitted(X[b]), H, *options) for b in pieces]
-        loss, alone = np.sum(parts, axis=0)
-        return float(1 - loss / alone) if alone > 0 else 0.0
+        loss, zero_loss = np.sum(parts, axis=0)
+        return float(1 - loss / zero_loss) if zero_loss > 0 else 0.0
 
     def overlapping_sets(
         self, threshold: float | None = None, *, rule: Rule = "strength"
@@ -237,8 +237,8 @@ class FittedModelMixin:
     ) -> None:
         """Save the fitted model to one .npz file, which `odsymnmf.load` reads.
 
-        The file contains the parameters, the memberships and what `predict` needs; reading it runs
-        no code. A generator given as ``random_state`` is not saved.
+        The file contains the parameters, the memberships and the arrays that `predict` needs.
+        Reading it does not execute code. A generator given as ``random_state`` is not saved.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class FittedModelMixin:
         ValueError
             If ``affinity`` is a callable, or names are neither strings nor numbers.
         OSError
-            If it cannot be written.
+            If the file cannot be written.
         """
         check_is_fitted(self)
         if type(self) is not getattr(odsymnmf, type(self).__name__, None):
@@ -359,7 +359,7 @@ class FittedModelMixin:
         return X
 
     def _in_fitted_order(self, X: Any) -> Any:
-        """Return similarities of new items, once their columns are the fitted items in order."""
+        """Return similarities of new items; ValueError unless the columns are the fitted items."""
         if is_networkx(X) or is_igraph(X):
             raise ValueError(
                 "X is a graph; pass the similarities of the new items to the fitted ones, one row "
@@ -374,12 +374,12 @@ class FittedModelMixin:
                 f"the columns of X are not the fitted items in their order: {where}. Use "
                 "X[model.item_names_]."
             )
-        # After a fit of a graph, scikit-learn has no feature names and would warn.
+        # After the fit of a graph there are no feature names, and scikit-learn would warn.
         return X if hasattr(self, "feature_names_in_") else X.to_numpy()
 
 
-def _without_own(X: Any, n: int) -> Any:
-    """Return similarities of n items to n items with the diagonal unknown; others as they are."""
+def _without_self_similarities(X: Any, n: int) -> Any:
+    """Return square similarities with NaN on the diagonal, and other similarities unchanged."""
     if np.shape(X) != (n, n):
         return X
     if sparse.issparse(X):
@@ -395,8 +395,8 @@ def _held_out_loss(
 ) -> Array:
     """Return the loss of similarities S predicted in a 5-fold split, and the loss of H = 0.
 
-    For each fold of the fitted items, the memberships of the new items are found from their
-    similarities to the other folds, and predict those to this one. NaN is an unknown similarity.
+    For each fold of the fitted items, memberships of the new items are computed from their
+    similarities to the other folds and predict the similarities to this fold. NaN is unknown.
     """
     if sparse.issparse(H):
         zero_weight, S = zero_weight if sparse.issparse(S) else 1.0, sparse.csr_array(S)
@@ -424,14 +424,14 @@ def _dense_loss(S: Any, X: Array, H: Array, scales: Scales, zero_weight: float) 
 
 
 def _sparse_loss(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> Array:
-    """Return the loss between S and X H^T, and that of S, at the cost of what is stored.
+    """Return the loss between S and X H^T, and that of S, at the cost of the stored entries.
 
     First for all pairs: sum_pi x_p . h_i and sum_pi (x_p . h_i)^2 = <X^T X, H^T H>. Then stored
     pairs are corrected; an unknown one (NaN) has weight 0.
     """
     products = float(X.sum(axis=0) @ H.sum(axis=0))
     squares = float((X.T @ X).multiply(H.T @ H).sum())
-    loss, alone = zero_weight * (scales.l1 * products + scales.l2 * squares), 0.0
+    loss, zero_loss = zero_weight * (scales.l1 * products + scales.l2 * squares), 0.0
     rows = entry_rows(S)
     for b in blocks(S.nnz, base.BLOCK_ENTRIES):
         p = np.asarray(X[rows[b]].multiply(H[S.indices[b]]).sum(axis=1)).ravel()
@@ -439,5 +439,5 @@ def _sparse_loss(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> 
         known = ~np.isnan(S.data[b])
         truth = S.data[b][known].astype(np.float64)
         loss += float(np.sum(pair_losses(truth - p[known], scales)))
-        alone += float(np.sum(pair_losses(truth, scales)))
-    return np.array([loss, alone])
+        zero_loss += float(np.sum(pair_losses(truth, scales)))
+    return np.array([loss, zero_loss])

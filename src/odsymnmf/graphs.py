@@ -1,4 +1,4 @@
-"""Results given back to networkx, igraph and cdlib."""
+"""Results as attributes of networkx and igraph graphs, and as objects of cdlib."""
 
 from itertools import pairwise
 from typing import Any
@@ -15,19 +15,19 @@ __all__ = ["annotate", "node_clustering"]
 def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     """Write labels and memberships into a graph, as attributes of its nodes.
 
-    Attribute ``key`` becomes the label of the node (an int, -1 for none), ``key_0``, ``key_1``,
-    ... its memberships (floats): plain numbers, which every file format of graphs can hold. Sparse
-    memberships, of thousands of clusters, become one text per node, ``key_memberships``: those
-    that are not zero, such as "3:0.5 17:1".
+    Attribute ``key`` is the label of the node (an int, -1 for none), and ``key_0``, ``key_1``, ...
+    are its memberships (floats): plain numbers, which every file format of graphs supports. Sparse
+    memberships are written as one string per node, ``key_memberships``, with the nonzero ones, such
+    as "3:0.5 17:1".
 
     Parameters
     ----------
     G : networkx or igraph graph
-        What was fitted. It is changed in place.
+        The fitted graph, which is changed in place.
     result : ODSymNMF, Factorization, or array of shape (n, r)
         Memberships, in the order of the nodes.
     key : str
-        The name of the attribute, and the beginning of those of the memberships.
+        The name of the attribute of labels, and the prefix of those of memberships.
 
     Examples
     --------
@@ -58,19 +58,19 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
 def node_clustering(
     G: Any, result: Any, threshold: float | None = None, *, rule: Rule = "strength"
 ) -> Any:
-    """Return the overlapping sets as a NodeClustering of cdlib, to evaluate and compare.
+    """Return the overlapping sets as a NodeClustering of cdlib.
 
     Parameters
     ----------
     G : networkx or igraph graph
-        What was fitted.
+        The fitted graph.
     result : ODSymNMF, Factorization, or array of shape (n, r)
         Memberships, in the order of the nodes.
     threshold : float from 0 to 1, optional
         Threshold of the rule.
     rule : {"strength", "row", "column"}
-        Which items belong, as for `odsymnmf.memberships.overlapping_sets`. Clusters without items
-        are left out.
+        The rule by which an item belongs to a cluster, as for
+        `odsymnmf.memberships.overlapping_sets`. Empty clusters are left out.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def node_clustering(
 
 
 def _nodes(G: Any) -> list[Any]:
-    """Return the nodes of a graph, by name where they have names."""
+    """Return the nodes of a graph, by name if they have names."""
     if is_networkx(G):
         return list(G)
     if is_igraph(G):

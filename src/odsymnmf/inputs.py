@@ -1,6 +1,6 @@
 """Graphs, DataFrames and AnnData as similarities with the names of the items.
 
-None of these packages is imported: an object is known by what it offers.
+None of these packages is imported: objects are recognized by their attributes.
 """
 
 import warnings
@@ -73,22 +73,22 @@ class Dataset:
 def to_similarity_matrix(
     A: Any, *, edge_weight: str | None = "weight", obsp: str = "connectivities"
 ) -> Dataset:
-    """Return the similarities that an object holds, and the names of its items.
+    """Return the similarities of a graph, DataFrame or AnnData, and the names of the items.
 
-    Every function of the package that takes similarities calls this with its defaults; call it
-    yourself to choose another weight or another matrix.
+    All functions that take similarities convert them in this way, with the default values; call it
+    to choose another edge attribute or another matrix.
 
     Parameters
     ----------
     A : networkx or igraph graph, pandas DataFrame, AnnData, or matrix
-        A graph: the weights of its edges, 1 for an edge without one; an edge whose weight is NaN
+        A graph: the weights of its edges, 1 for an edge without weight; an edge whose weight is NaN
         or None is an unknown pair, which is left out; parallel edges are summed. A directed graph
         must have every edge in both directions with the same weight. A DataFrame: its index and
-        columns must be the same names in the same order; an index that only counts the rows
-        (0, 1, ...) has no names, and those of the columns hold. AnnData: a matrix of ``obsp``.
-        Anything else is passed on without names.
+        columns must be the same names in the same order; if the index is 0, 1, ..., the names are
+        those of the columns. AnnData: a matrix of ``obsp``. Anything else is returned without
+        names.
     edge_weight : str or None
-        The edge attribute of a graph that holds the weights. None: every edge has weight 1.
+        The edge attribute with the weights. With None, every edge has weight 1.
     obsp : str
         The key in ``AnnData.obsp``.
 
@@ -133,9 +133,9 @@ def to_similarity_matrix(
 
 def is_dask(A: Any) -> bool:
     """Return whether A is a Dask collection."""
-    # xarray has the attribute, too, whatever its arrays are.
-    is_ours = type(A).__module__.startswith(("dask", "odsymnmf.distributed"))
-    return is_ours and hasattr(A, "__dask_graph__")
+    # Arrays of xarray also have the attribute, even without Dask.
+    is_supported = type(A).__module__.startswith(("dask", "odsymnmf.distributed"))
+    return is_supported and hasattr(A, "__dask_graph__")
 
 
 def is_frame(A: Any) -> bool:
@@ -144,7 +144,7 @@ def is_frame(A: Any) -> bool:
 
 
 def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
-    """Return features and the names of their rows, None for an array; refuse what has none."""
+    """Return features and the names of their rows (None for an array); refuse graphs."""
     if isinstance(X, Dataset):
         return X.matrix, X.names
     for is_kind, kind in ((is_networkx, "a networkx graph"), (is_igraph, "an igraph graph")):
@@ -242,15 +242,15 @@ def _is_edge(row: Any) -> bool:
 def _frame_values(frame: Any) -> Any:
     try:
         return frame.sparse.to_coo().tocsr()
-    except (AttributeError, ValueError):  # dense columns, or other values than 0 left out
+    except (AttributeError, ValueError):  # dense columns, or a fill value other than 0
         values = frame.to_numpy()
-    if values.dtype == object:  # pandas' own types have a missing value of their own
+    if values.dtype == object:  # nullable types of pandas
         try:
             return frame.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError):
             column, kind = next((c, t) for c, t in frame.dtypes.items() if t.kind not in "biuf")
             raise ValueError(
-                f"the DataFrame holds values that are not numbers; column {column!r} is of type "
+                f"the DataFrame contains values that are not numbers; column {column!r} is of type "
                 f"{kind}. Leave out or convert such columns (texts with scikit-learn's "
                 "TfidfVectorizer); if the first column holds the names, make it the index: "
                 "df.set_index(df.columns[0])."
@@ -278,11 +278,11 @@ def _frame_names(frame: Any) -> list[Any] | None:
     )
 
 
-def first_difference(these: Sequence[Any], those: Sequence[Any]) -> str:
-    """Return the first difference of two lists of names."""
-    if len(these) != len(those):
-        return f"{len(these)} and {len(those)} names"
-    pairs = enumerate(zip(these, those, strict=True))
+def first_difference(first: Sequence[Any], second: Sequence[Any]) -> str:
+    """Describe the first difference of two lists of names."""
+    if len(first) != len(second):
+        return f"{len(first)} and {len(second)} names"
+    pairs = enumerate(zip(first, second, strict=True))
     return next(f"{a!r} and {b!r} at position {i}" for i, (a, b) in pairs if a != b)
 
 
@@ -309,9 +309,9 @@ def _from_networkx(G: Any, weight: str | None) -> Dataset:
 
 def _from_igraph(G: Any, weight: str | None) -> Dataset:
     keys = G.vs.attributes()
-    # igraph's own converter keeps the nodes of a networkx graph under the second of these.
-    named = next((key for key in ("name", "_nx_name") if key in keys), None)
-    names = list(G.vs[named]) if named else None
+    # igraph.Graph.from_networkx stores the nodes as "_nx_name".
+    name_key = next((key for key in ("name", "_nx_name") if key in keys), None)
+    names = list(G.vs[name_key]) if name_key else None
     sides = G.vs["type"] if "type" in keys else [None] * G.vcount()
     attributes = {key: G.es[key] for key in G.es.attributes()}
     ends = G.get_edgelist()
@@ -357,7 +357,7 @@ def _matrix(
 
 
 def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None:
-    """Refuse a weight that no edge has; without "weight", warn of other numeric attributes."""
+    """Refuse an attribute that no edge has; without "weight", warn of other numeric attributes."""
     if weight != "weight":
         known = ", ".join(map(repr, attributes)) or "none"
         raise ValueError(
@@ -366,7 +366,7 @@ def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None
     numeric = [k for k, values in attributes.items() if all(isinstance(x, Real) for x in values)]
     if numeric:
         warnings.warn(
-            f"no edge has the attribute 'weight', so every edge has weight 1; the numeric "
+            "no edge has the attribute 'weight', so every edge has weight 1; the numeric "
             f"attributes {', '.join(map(repr, numeric))} are not used. Pass "
             f"edge_weight={numeric[0]!r}, or None for edges of weight 1, to fit, or to "
             "inputs.to_similarity_matrix(G, edge_weight=...) and its result to other functions.",

@@ -1,4 +1,4 @@
-"""H by its nonzero entries, with the statistics that labels, sets, plots and reports share."""
+"""Statistics of H for labels, sets, plots and reports, computed from its nonzero entries."""
 
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ UNASSIGNED = -1
 
 
 class MembershipView:
-    """Statistics of H >= 0 by its nonzero entries; no method forms an n x r array.
+    """Statistics of H >= 0, computed from its nonzero entries without an n x r array.
 
     ``H`` is a CSR array in canonical form without stored zeros; ``labels``, if given, replace the
     cluster of the largest membership.
@@ -82,16 +82,16 @@ class MembershipView:
     def label_strength(self) -> Array:
         """The strength of every item in the cluster of its label, else 0."""
         strength = np.zeros(self.n)
-        own = self.H.indices == self.labels[self.rows]
-        strength[self.rows[own]] = self.strength[own]
+        is_label = self.H.indices == self.labels[self.rows]
+        strength[self.rows[is_label]] = self.strength[is_label]
         return strength
 
     @cached_property
     def ranked(self) -> NDArray[np.intp]:
         """The entries row by row: the cluster of the label first, then by strength."""
         columns = self.H.indices
-        other = columns != self.labels[self.rows]
-        return np.lexsort((columns, -self.strength, other, self.rows))
+        is_not_label = columns != self.labels[self.rows]
+        return np.lexsort((columns, -self.strength, is_not_label, self.rows))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -100,7 +100,7 @@ class MembershipView:
 
     @cached_property
     def edges(self) -> NDArray[np.intp]:
-        """Where clusters begin in `order`: cluster l from edges[l] to edges[l + 1]."""
+        """Boundaries in `order`: cluster l is ``order[edges[l] : edges[l + 1]]``."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
 
@@ -112,7 +112,7 @@ def as_view(H: Any, n: int | None = None, labels: ArrayLike | None = None) -> Me
         labels = getattr(H, "labels_", None) if labels is None else labels
         view = MembershipView(nonzeros(as_matrix(H)), labels)
     if n is not None and view.n != n:
-        raise ValueError(f"A is of {n} items, but H has {view.n} rows.")
+        raise ValueError(f"A has {n} items, but H has {view.n} rows.")
     return view
 
 

@@ -1,7 +1,7 @@
-"""Interpret H: labels, overlapping sets, strengths, and the pairs behind a membership.
+"""Interpret H: labels, overlapping sets, strengths, and the pairs that support a membership.
 
-In A_ij ~ h_i . h_j the columns share one scale: two items with memberships s and t in the same
-cluster are explained a similarity of s t. So memberships may be compared along rows and columns.
+In A_ij ~ h_i . h_j all columns have the same scale: a cluster in which two items have memberships s
+and t contributes s t to their similarity. So memberships may be compared along rows and columns.
 
 H may be a scipy sparse array: then no n x r array is formed. It may also be a fitted model or a
 `Factorization`, or a DataFrame whose index holds the names of the items (`frame` makes one): labels
@@ -41,9 +41,9 @@ RefineRule = Literal["links", "mean", "centroid"]
 
 # The default threshold of each rule; docs/choices.md has the reasons.
 THRESHOLDS: dict[Rule, float] = {"strength": 0.2, "row": 0.5, "column": 0.15, "loss": 0.01}
-# More passes hardly change a label.
+# Maximum number of passes of `refine_labels`: more passes hardly change a label.
 MAX_REFINEMENTS = 10
-# Items at a time.
+# Number of items that are processed at a time.
 BLOCK_ITEMS = 2**14
 
 
@@ -76,9 +76,9 @@ def labels(H: Any) -> Any:
 def canonical_order(H: Any) -> NDArray[np.intp]:
     """Return the order of the columns that puts the largest total membership sum_i H_il first.
 
-    Totals that agree to six digits count as equal; of such columns, the one whose first strong
-    item (at least half of the column's largest entry) comes earlier goes first. ``H[:, order]``
-    is the same in all runs that found the same H up to the order of its columns.
+    Totals that agree to six digits count as equal. Such columns are ordered by their first strong
+    item, the first entry of at least half of the column's largest. ``H[:, order]`` is the same for
+    all H that are equal up to the order of their columns.
 
     Parameters
     ----------
@@ -162,11 +162,11 @@ def overlapping_sets(
     threshold : float from 0 to 1, optional
         Threshold of the rule; each rule has its own default, given above.
     rule : {"strength", "row", "column", "loss"}
-        Which items belong.
+        The rule by which an item belongs to a cluster.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         The similarities that H was fitted to, normalized as in the fit; for "loss" only.
     loss : {"l2", "l1", "mixed"} or Scales
-        p = 2, p = 1, or both; for "loss" only. `Scales` of a fit are the weights of both.
+        p = 2, p = 1, or both; for "loss" only. `Scales` are the weights of both, as in a fit.
 
     Returns
     -------
@@ -216,11 +216,11 @@ def overlapping_sets(
 def supporting_pairs(
     H: Any, A: Any, item: int, cluster: int, *, loss: Literal["l2", "l1", "mixed"] = "l2"
 ) -> tuple[NDArray[np.intp], Array]:
-    """Return the items that support the membership of ``item`` in ``cluster``, and how much.
+    """Return the items that support the membership of ``item`` in ``cluster``, and their support.
 
-    The support of i in l by j is |A_ij - h_i . h_j + H_il H_jl|^p - |A_ij - h_i . h_j|^p: how much
-    worse the pair (i, j) would be explained if i were not in l. Items with positive support are
-    returned. Over all j != i, support sums to the increase that ``overlapping_sets(H,
+    The support of i in l by j is |A_ij - h_i . h_j + H_il H_jl|^p - |A_ij - h_i . h_j|^p: the
+    increase of the error of the pair (i, j) if i were not in l. Items with positive support are
+    returned. Summed over all j != i, the support is the increase that ``overlapping_sets(H,
     rule="loss")`` compares with its threshold.
 
     Parameters
@@ -269,8 +269,8 @@ def top_features(
     """Return the features that are most characteristic of every cluster: its top words.
 
     With p_l(t) the fraction of feature t in sum_i H_il X_it, and q(t) the mean of p_l(t) over the
-    clusters, the score of feature t in l is p_l(t) log(p_l(t) / q(t)): its contribution to the
-    Kullback-Leibler divergence of the cluster from the mean. So a top word is frequent in the
+    clusters, the score of feature t in l is p_l(t) log(p_l(t) / q(t)), its contribution to the
+    Kullback-Leibler divergence of the cluster from the mean. A top word is thus frequent in the
     cluster and rarer in the others.
 
     Parameters
@@ -280,7 +280,7 @@ def top_features(
     X : array-like, scipy sparse matrix or array, DataFrame or Dataset of shape (n, m)
         Nonnegative features, for example the tf-idf weights of words, or the expression of genes.
     names : sequence of m names, optional
-        Of the features; by default those of a DataFrame or Dataset, else numbers.
+        Names of the features; by default those of a DataFrame or Dataset, else numbers.
     n_top : int
         Maximum number of features per cluster.
 
@@ -336,9 +336,9 @@ def refine_labels(H: ArrayLike, A: Any, *, rule: RefineRule = "links") -> NDArra
     similarities of both signs, item i moves to the cluster with the largest mean similarity of its
     other members to i. "centroid", the rule for documents, first does so, then moves item i to the
     cluster with the largest cosine of x_i to the sum of x_j over its other members j. All items
-    move at once, and stay where there is a tie, until none moves (at most ten times). This uses the
-    sizes of clusters and the similarity between them, which a single row of H does not contain. An
-    item without memberships also gets a cluster, unless no item is similar to it.
+    move at the same time and keep their cluster in a tie, until none moves (at most ten times).
+    Unlike a row of H, the rules depend on the sizes of the clusters and the similarities between
+    them. An item without memberships also gets a cluster, unless no item is similar to it.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def refine_labels(H: ArrayLike, A: Any, *, rule: RefineRule = "links") -> NDArra
         Similarities before any normalization; >= 0 for "links", and `odsymnmf.similarity.cosine`
         or `gram` for "centroid".
     rule : {"links", "mean", "centroid"}
-        How items choose their cluster.
+        The rule by which items are assigned to clusters.
 
     Returns
     -------
@@ -376,7 +376,7 @@ def refine_labels(H: ArrayLike, A: Any, *, rule: RefineRule = "links") -> NDArra
     if summary.has_negative and rule == "links":
         raise ValueError('A has negative similarities; use rule="mean", which allows them.')
     d, current = summary.degrees, view.labels
-    # In units of the mean link, so that A and 2 A give the same labels.
+    # In units of the mean nonzero similarity, so that A and 2 A give the same labels.
     pairs = summary.density * similarity.n * (similarity.n - 1)
     unit = d.sum() / pairs if pairs > 0 else 0.0
     if unit <= 0 or not (current >= 0).any():
@@ -425,12 +425,12 @@ def _mean(K: Array, Z: Array, A: Similarity) -> Array:
 def _centroid_cosine(K: Array, current: Array, squares: Array) -> Array:
     """Return x_i . s / |s| for every item and cluster, s the sum of the other members."""
     items = np.flatnonzero(current >= 0)
-    own = current[items]
-    added = 2 * K[items, own] + squares[items]  # |s + x_i|^2 - |s|^2
-    total = np.bincount(own, K[items, own] + squares[items], K.shape[1])
+    clusters = current[items]
+    added = 2 * K[items, clusters] + squares[items]  # |s + x_i|^2 - |s|^2
+    total = np.bincount(clusters, K[items, clusters] + squares[items], K.shape[1])
     lengths = np.tile(total, (len(K), 1))
-    lengths[items, own] -= added
-    positive = lengths > 1e-9 * squares.max()  # not so for the only member of a cluster
+    lengths[items, clusters] -= added
+    positive = lengths > 1e-9 * squares.max()  # zero for the only member of a cluster
     return np.divide(K, np.sqrt(np.abs(lengths)), out=np.zeros_like(K), where=positive)
 
 
@@ -451,7 +451,7 @@ def assign_unassigned(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n,)
-        -1 where no chain of positive similarities leads to a cluster.
+        -1 for items that no path of positive similarities connects to a cluster.
 
     Examples
     --------
@@ -519,7 +519,7 @@ def _similarity(A: Any, n: int) -> Similarity:
         raise ValueError("the similarities that H was fitted to are needed: pass A.")
     similarity = as_similarity(A)
     if similarity.n != n:
-        raise ValueError(f"A is of {similarity.n} items, but H has {n} rows.")
+        raise ValueError(f"A has {similarity.n} items, but H has {n} rows.")
     return similarity
 
 

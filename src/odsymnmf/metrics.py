@@ -43,7 +43,7 @@ def membership_accuracy(H: ArrayLike, H_true: ArrayLike) -> float:
     Parameters
     ----------
     H, H_true : array of shape (n, r)
-        Memberships found, and true ones.
+        Memberships, and the true memberships.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def membership_accuracy(H: ArrayLike, H_true: ArrayLike) -> float:
 
     Notes
     -----
-    The paper prints a maximum over permutations; the minimum is meant.
+    The paper has a maximum over permutations where the minimum is meant.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def scores(labels: Iterable[Hashable], truth: Iterable[Hashable]) -> dict[str, f
 
 
 @plain_signature
-def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
+def overlapping_nmi(cover: Cover, truth: Cover, n: int | None = None) -> float:
     r"""Normalized mutual information of two covers, I(X : Y) / max(H(X), H(Y)).
 
     I(X : Y) = (H(X) - H(X|Y) + H(Y) - H(Y|X)) / 2. H(X) is the sum of the entropies of the sets,
@@ -153,7 +153,7 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
 
     Parameters
     ----------
-    found, truth : list of arrays
+    cover, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
     n : int, optional
         Total number of items, those in no set included. Default: the items of both covers.
@@ -176,7 +176,7 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
     >>> round(overlapping_nmi([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.716
     """
-    X, Y, n = _indicators(found, truth, n)
+    X, Y, n = _indicators(cover, truth, n)
     size_x, size_y = _sizes(X), _sizes(Y)
     entropy_x, entropy_y = (_bits(size, n) + _bits(n - size, n) for size in (size_x, size_y))
     total = float(max(entropy_x.sum(), entropy_y.sum()))
@@ -197,7 +197,7 @@ def overlapping_nmi(found: Cover, truth: Cover, n: int | None = None) -> float:
 
 
 @plain_signature
-def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
+def omega_index(cover: Cover, truth: Cover, n: int | None = None) -> float:
     r"""Agreement on how many sets each pair of items shares, corrected for chance.
 
     omega = (o - e) / (1 - e): o is the fraction of pairs that are together in as many sets of one
@@ -206,7 +206,7 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
 
     Parameters
     ----------
-    found, truth : list of arrays
+    cover, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
     n : int, optional
         Total number of items, those in no set included. Default: the items of both covers.
@@ -233,11 +233,11 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
     >>> round(omega_index([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.615
     """
-    X, Y, n = _indicators(found, truth, n)
+    X, Y, n = _indicators(cover, truth, n)
     pairs = n * (n - 1) // 2
     if pairs == 0:
         return 1.0
-    shared = [sparse.triu(cover.T @ cover, 1).tocsr() for cover in (X, Y)]
+    shared = [sparse.triu(M.T @ M, 1).tocsr() for M in (X, Y)]
     # Number of pairs by the number of sets they share.
     counts = [np.bincount(part.data, minlength=X.shape[0] + Y.shape[0]) for part in shared]
     for count in counts:
@@ -249,15 +249,15 @@ def omega_index(found: Cover, truth: Cover, n: int | None = None) -> float:
 
 
 @plain_signature
-def best_match_f1(found: Cover, truth: Cover) -> float:
-    r"""Mean F1 of every set with the set of the other cover that matches it best.
+def best_match_f1(cover: Cover, truth: Cover) -> float:
+    r"""Mean F1 of each set with the best-matching set of the other cover.
 
     (mean_i max_j F1(X_i, Y_j) + mean_j max_i F1(X_i, Y_j)) / 2, with
     F1(X, Y) = 2 |X and Y| / (|X| + |Y|).
 
     Parameters
     ----------
-    found, truth : list of arrays
+    cover, truth : list of arrays
         The items of every set. An item counts once per set; empty sets are left out.
 
     Returns
@@ -278,7 +278,7 @@ def best_match_f1(found: Cover, truth: Cover) -> float:
     >>> round(best_match_f1([[0, 1, 2], [3, 4]], [[0, 1, 2], [2, 3, 4]]), 3)
     0.9
     """
-    X, Y, _ = _indicators(found, truth)
+    X, Y, _ = _indicators(cover, truth)
     f1 = (X @ Y.T).tocoo()
     f1.data = 2 * f1.data / (_sizes(X)[f1.row] + _sizes(Y)[f1.col])
     return float((f1.max(axis=1).mean() + f1.max(axis=0).mean()) / 2)
@@ -318,12 +318,12 @@ def _codes(name: str, values: Iterable[Hashable]) -> NDArray[np.intp]:
 
 
 def _indicators(
-    found: Cover, truth: Cover, n: int | None = None
+    cover: Cover, truth: Cover, n: int | None = None
 ) -> tuple[sparse.csr_array, sparse.csr_array, int]:
     """Return a sparse sets x items matrix of each cover, without empty sets, and n."""
     covers = []
-    for name, cover in (("found", found), ("truth", truth)):
-        sets = [np.asarray(items) for items in cover]
+    for name, given in (("cover", cover), ("truth", truth)):
+        sets = [np.asarray(items) for items in given]
         for k, items in enumerate(sets):
             if items.ndim != 1 or (items.size and items.dtype.kind not in "iuU"):
                 raise ValueError(
@@ -334,7 +334,7 @@ def _indicators(
         if not covers[-1]:
             raise ValueError(f"{name} has only empty sets; there is nothing to compare")
     if len({type(items[0]) for cover in covers for items in cover}) > 1:
-        raise ValueError("found and truth mix numbers and names of items; use one of them")
+        raise ValueError("cover and truth mix numbers and names of items; use one of them")
     binarizer = MultiLabelBinarizer(sparse_output=True).fit(covers[0] + covers[1])
     X, Y = (sparse.csr_array(binarizer.transform(cover), dtype=np.int64) for cover in covers)
     n = X.shape[1] if n is None else whole_number("n, the number of items,", n, X.shape[1])

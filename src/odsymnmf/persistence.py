@@ -25,20 +25,20 @@ CLASSES = ("ODSymNMF", "SymNMF", "Factorization")
 
 
 def load(path: str | Path) -> Any:
-    """Read a fitted model or a `Factorization` from a file that ``save`` has written.
+    """Read a fitted model or a `Factorization` from a file written by ``save``.
 
-    Nothing is unpickled and no code is run, whatever the file contains.
+    Nothing is unpickled or executed, whatever the file contains.
 
     Parameters
     ----------
     path : path
-        A file that ``save`` has written.
+        A file written by ``save``.
 
     Returns
     -------
     ODSymNMF, SymNMF or Factorization
-        The predictions of a loaded model are bit-identical. It has ``similarity_`` only if that
-        was saved with it.
+        The predictions of a loaded model are bit-identical. It has ``similarity_`` only if this was
+        saved.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def read_arrays(path: str | Path, *kinds: str) -> tuple[dict[str, Any], dict[str
         if header["kind"] not in kinds:
             raise ValueError(f"it contains a {header['kind']}, not a {' or '.join(kinds)}")
         if header["format"] != FORMAT:
-            raise ValueError(f"odsymnmf {header['version']} wrote it in another format")
+            raise ValueError(f"it was written by odsymnmf {header['version']} in another format")
         return header, _unflattened(parts)
 
 
@@ -212,4 +212,4 @@ def atomic_directory(target: Path) -> Iterator[Path]:
 
 def _cannot_write(target: Path, error: OSError) -> OSError:
     reason = os.strerror(error.errno) if error.errno else error
-    return OSError(error.errno, f"cannot write {target}: {reason}; choose another place")
+    return OSError(error.errno, f"cannot write {target}: {reason}; choose another path")

@@ -1,7 +1,7 @@
-"""Plots of a result with matplotlib: ``ax=`` in, Axes out.
+"""Plots of a result with matplotlib. Every function draws into ``ax`` and returns it.
 
-Install matplotlib with ``pip install "odsymnmf[plots]"``. Clusters have the same colors here and
-on the page of `odsymnmf.report`.
+Install matplotlib with ``pip install "odsymnmf[plots]"``. The colors of the clusters are those of
+`odsymnmf.report`.
 """
 
 from collections.abc import Sequence
@@ -27,33 +27,36 @@ __all__ = ["plot_convergence", "plot_graph", "plot_matrix", "plot_memberships", 
 
 SIGNS = NEGATIVE, POSITIVE = "#d9622b", "#2f62d9"
 UNASSIGNED = "#8a8f98"
-# Contrast of about 3 with white and with near-black. More cannot be distinguished; they repeat.
+# Colors of clusters, with a contrast of about 3 to white and to near-black. They repeat, because
+# more colors could not be distinguished.
 COLORS = (
     "#3b6fd4", "#d2691e", "#2e9e6b", "#b0409c", "#a9851c", "#d6455d", "#2793ab", "#7a5fd0",
     "#986000", "#8c7bff", "#478c00", "#a94986", "#6296a1", "#817d55", "#b300e1", "#00a362",
     "#ee2d00", "#496da3", "#819562", "#ba55ae", "#007a70", "#b18800", "#9f4eff", "#4b7649",
 )  # fmt: skip
-# More clusters than this cannot be seen in a picture of all.
+# Largest problems that are drawn: clusters of a matrix, items of a graph, entries of H.
 MAX_CLUSTERS = 200
 MAX_GRAPH_ITEMS = 2000
 MAX_ENTRIES = 50_000_000
 # More names along an axis or in a graph, or more cluster numbers along an axis, would overlap.
 MAX_NAMES, MAX_TICKS = 80, 18
+# Characters of a name in a plot, and of any name.
 MAX_LABEL_LENGTH, MAX_NAME_LENGTH = 40, 300
+# Steps of the force-directed layout, and the relative force towards the center.
 LAYOUT_STEPS, GRAVITY = 150, 0.04
 # Smaller slices of a pie, in percent, are not drawn.
 MIN_SLICE = 8
 # Directional formatting characters: they could make "gnp.exe" look like "exe.png".
 DIRECTIONAL = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
-Links = tuple[Array, Array, Array]
+Edges = tuple[Array, Array, Array]
 
 
 def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the similarities with the items sorted by cluster, and the borders of the clusters.
 
-    Within its cluster the strongest member comes first; unassigned items come last. Large
-    matrices are averaged (`odsymnmf.report.matrix_picture`). Color is proportional to the square
+    In each cluster the strongest member comes first; unassigned items come last. Large matrices
+    are averaged (`odsymnmf.report.matrix_picture`). The intensity is proportional to the square
     root of the similarity; negative similarities have another color.
 
     Parameters
@@ -97,7 +100,7 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_convergence(history: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the objective of the initialization, after every iteration and accepted restart.
+    """Draw the objective after the initialization, every iteration and every accepted restart.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ def plot_n_clusters(search: Any, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     search : odsymnmf.choose.NumberOfClusters or ODSymNMF
-        A search for the number of clusters, or a model that contains one.
+        The result of a search, or a model fitted with ``n_clusters="auto"`` or a range.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if not given.
 
@@ -176,10 +179,10 @@ def plot_n_clusters(search: Any, *, ax: "Axes | None" = None) -> "Axes":
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter("{x:g}")
     if "description_length" in table:
-        other = ax.twinx()
+        length_ax = ax.twinx()
         length = table["description_length"]
-        other.plot(k, length, "s-", color=NEGATIVE, markersize=3, linewidth=0.8)
-        other.set_ylabel("description length (nats)", color=NEGATIVE)
+        length_ax.plot(k, length, "s-", color=NEGATIVE, markersize=3, linewidth=0.8)
+        length_ax.set_ylabel("description length (nats)", color=NEGATIVE)
         ax.yaxis.label.set_color(POSITIVE)
     return ax
 
@@ -215,7 +218,7 @@ def plot_memberships(
     if n * r > MAX_ENTRIES:
         raise ValueError(
             f"H has {n:,} x {r:,} entries, too many to draw; pass some of its columns, as in "
-            "H[:, :50], or see the page of odsymnmf.report."
+            "H[:, :50], or use odsymnmf.report."
         )
     shown = _labels(names_of(H) if names is None else names, n)
     ax = _axes(ax, height=max(4.8, 0.13 * len(shown)))
@@ -365,9 +368,9 @@ class MatrixPicture:
 def matrix_picture(A: Any, H: Any, pixels: int = 400) -> MatrixPicture:
     """Return the mean of A_ij over the pairs i != j of every pixel, items sorted by cluster.
 
-    Within its cluster the strongest member comes first; unassigned items come last. The cost is
-    proportional to the stored entries of a sparse A; for documents (``similarity.cosine``), to the
-    products of p summed rows.
+    In each cluster the strongest member comes first; unassigned items come last. The cost is
+    proportional to the stored entries of a sparse A; for documents (``similarity.cosine``), it is
+    that of a p x p Gram matrix.
 
     Parameters
     ----------
@@ -409,7 +412,7 @@ def palette(r: int) -> list[str]:
 
 
 def full_color(values: Array) -> float:
-    """Return the value that gets the full color: the 0.99 quantile of the nonzero sizes."""
+    """Return the value drawn in full color: the 0.99 quantile of the nonzero absolute values."""
     size = np.abs(values[np.isfinite(values) & (values != 0)])
     return float(np.quantile(size, 0.99)) if size.size else 1.0
 
@@ -429,23 +432,24 @@ def pie_slices(view: MembershipView, item: int) -> list[tuple[int, int, float, f
     parts = [(int(view.H.indices[e]), int(view.percent[e])) for e in entries.tolist()]
     parts = parts[:1] + [part for part in parts[1:] if part[1] >= MIN_SLICE]
     total = sum(percent for _, percent in parts)
-    if not total:  # a cluster of its own
+    if not total:  # the item shares no cluster with another
         return [(l, percent, 0.0, 1.0) for l, percent in parts]
     ends = np.cumsum([0] + [percent for _, percent in parts]) / total
     return [(*part, *ends[k : k + 2].tolist()) for k, part in enumerate(parts)]
 
 
-def positive_links(A: Similarity) -> Links:
+def positive_links(A: Similarity) -> Edges:
     """Return the pairs i < j with a positive similarity, and their similarities."""
     upper = sparse.triu(A.to_csr(), 1).tocoo()
-    keep = upper.data > 0
-    return upper.row[keep], upper.col[keep], upper.data[keep]
+    positive = upper.data > 0
+    return upper.row[positive], upper.col[positive], upper.data[positive]
 
 
-def graph_layout(links: Links, view: MembershipView) -> Array:
-    """Return a point in [-1, 1]^2 for every item; links attract, all items repel.
+def graph_layout(links: Edges, view: MembershipView) -> Array:
+    """Return a point in [-1, 1]^2 for every item, by a force-directed layout.
 
-    The items start on a ring, cluster by cluster, so that few need to pass others.
+    Links attract, all items repel each other. The items start on a ring, sorted by cluster, so that
+    few have to pass others.
     """
     n = view.n
     i, j, value = links
@@ -453,7 +457,7 @@ def graph_layout(links: Links, view: MembershipView) -> Array:
     W = sparse.coo_array((weight, (i, j)), shape=(n, n)).tocsr()
     W = W + W.T
     total = np.asarray(W.sum(axis=1))
-    # Items with many links repel more: hubs are separated, and their leaves stay close.
+    # Items with many links repel more, so that hubs are separated.
     mass = 1 + np.sqrt(total)
     angle = np.empty(n)
     angle[view.order] = np.linspace(0, 2 * np.pi, n, endpoint=False)

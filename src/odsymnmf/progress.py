@@ -17,7 +17,7 @@ class Progress:
     title : str
         Name of the task.
     unit : str
-        What is counted.
+        Name of what is counted.
     verbose : int
         Kind of report.
     total : int, optional
@@ -48,7 +48,7 @@ class Progress:
             self._bar.close()
 
     def update(self, text: str, count: int = 1) -> None:
-        """Count further units and show the text; may be called from any thread."""
+        """Count ``count`` units and show the text; may be called from any thread."""
         with self._lock:
             self._count += count
             if self._bar is not None:

@@ -45,8 +45,8 @@ RUN_FILES = {
     "Thumbs.db",
     "desktop.ini",
 }
-# Names that a reader could take for a comment, strip or split are quoted.
-UNCLEAR = re.compile(r"^[#%\s]|\s$|[\r\n;\t]")
+# Names that are quoted, because a parser could strip or split them or skip them as comments.
+NEEDS_QUOTES = re.compile(r"^[#%\s]|\s$|[\r\n;\t]")
 # H with more entries is written as an array instead of a table.
 MAX_TABLE_ENTRIES = 2_000_000
 # Lone surrogates are not valid UTF-8; they are written as \ud800.
@@ -99,7 +99,7 @@ def new_run(directory: str | Path, *, force: bool = False) -> Iterator[Path]:
     target = check_directory(directory, force=force)
     with atomic_directory(target) as new:
         yield new
-        check_directory(directory, force=force)  # it may have been created meanwhile
+        check_directory(directory, force=force)  # again: it may have been created since
 
 
 def write_result(
@@ -153,7 +153,7 @@ def write_topics(directory: Path, topics: Sequence[Sequence[tuple[str, float]]])
 def write_table(
     path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str = ","
 ) -> None:
-    """Write a csv file; in rows with names that a reader could misread, strings are quoted."""
+    """Write a csv file; strings are quoted in rows with names that need quotes."""
     with open(path, "w", **TEXT) as file:
         options: dict[str, Any] = {"lineterminator": "\n", "delimiter": delimiter}
         plain = csv.writer(file, **options)
@@ -161,16 +161,16 @@ def write_table(
         if header:
             plain.writerow(header)
         for row in rows:
-            unclear = any(isinstance(cell, str) and UNCLEAR.search(cell) for cell in row)
-            (quoted if unclear else plain).writerow(row)
+            is_quoted = any(isinstance(cell, str) and NEEDS_QUOTES.search(cell) for cell in row)
+            (quoted if is_quoted else plain).writerow(row)
 
 
 def read_record(directory: Path) -> dict[str, Any]:
     """Return run.json; ValueError if the directory is not a run."""
     if not is_run(directory):
         raise ValueError(
-            f"{directory} is not a run of odsymnmf (it has no valid {RUN}); give a directory that "
-            "odsymnmf cluster has written"
+            f"{directory} is not a run of odsymnmf (it has no valid {RUN}); give a directory "
+            "written by odsymnmf cluster"
         )
     return dict(json.loads((directory / RUN).read_text(encoding="utf-8")))
 

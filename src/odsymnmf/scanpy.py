@@ -1,4 +1,4 @@
-"""Cluster the cells of AnnData, as scanpy's own tools do: ``odsymnmf.scanpy.cluster(adata, 8)``."""
+"""Clustering of AnnData with the interface of scanpy.tl: ``odsymnmf.scanpy.cluster(adata, 8)``."""
 
 from typing import Any
 
@@ -21,19 +21,19 @@ def cluster(
     copy: bool = False,
     **options: Any,
 ) -> Any:
-    """Cluster the cells by their graph of neighbors, and write what was found into adata.
+    """Cluster the cells by their neighborhood graph, and write the results into adata.
 
     Parameters
     ----------
     adata : AnnData
-        With neighbors, as ``scanpy.pp.neighbors`` computes them.
+        With the neighbors that ``scanpy.pp.neighbors`` computes.
     n_clusters : int or "auto"
         Number of clusters; "auto" chooses it (`odsymnmf.choose.n_clusters`).
     resolution : float, optional
         With ``n_clusters="auto"``: the resolution of modularity, as for ``scanpy.tl.leiden``;
         larger values give more clusters. Default: the most stable one.
     key_added : str
-        Where the results are written.
+        Key under which the results are written.
     obsp : str, optional
         The matrix in ``adata.obsp`` to cluster, "connectivities" by default.
     neighbors_key : str, optional
@@ -53,7 +53,7 @@ def cluster(
         - ``obs[key_added]``: the cluster of each cell, a categorical of "0", "1", ...; missing for
           a cell that belongs to none.
         - ``obsm[key_added]``: the memberships, one column per cluster.
-        - ``uns[key_added]``: parameters, the number of clusters, and how the fit ended.
+        - ``uns[key_added]``: the parameters, the number of clusters, and the status of the fit.
         - ``uns[key_added + "_colors"]``: the colors of the clusters, as in `odsymnmf.plots`.
 
     Examples

@@ -18,10 +18,10 @@ from threadpoolctl import ThreadpoolController
 Array = NDArray[Any]
 
 # Bytes of a cache line.
-LINE = 64
-# Multiply-adds of one product; Ctrl-C is noticed between products.
-MOMENT = 2**30
-# Bytes that are always taken to be available: finding out would cost more than a small fit.
+CACHE_LINE = 64
+# Multiply-adds of one product; Ctrl-C is handled between products.
+MAX_PRODUCT_WORK = 2**30
+# Smaller allocations, in bytes, are not checked: the check would take longer than a small fit.
 MIN_CHECKED = 2**20
 
 
@@ -43,7 +43,7 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 
 
 def asymmetry(dtype: Any) -> float:
-    """Return the difference of A_ij and A_ji that is rounding, relative to the largest entry."""
+    """Return the tolerance for |A_ij - A_ji|, relative to the largest entry."""
     return float(np.sqrt(np.finfo(dtype).eps))
 
 
@@ -74,8 +74,8 @@ def as_csr(X: Any, name: str) -> Any:
         if hasattr(X, "check_format"):
             X.check_format(full_check=True)
         elif X.format == "coo" and X.nnz:  # scipy has no method for it
-            for at, size in zip((X.row, X.col), X.shape, strict=True):
-                if not 0 <= at.min() <= at.max() < size or len(at) != len(X.data):
+            for index, size in zip((X.row, X.col), X.shape, strict=True):
+                if not 0 <= index.min() <= index.max() < size or len(index) != len(X.data):
                     raise ValueError(f"indices must be from 0 to {size - 1}")
     except ValueError as error:
         raise ValueError(
@@ -89,7 +89,7 @@ def squared(X: Array) -> Array:
     """Return X^T X in double precision, computed over blocks of rows."""
     m = X.shape[1]
     total = np.zeros((m, m))
-    for b in blocks(len(X), max(1, MOMENT // max(1, m) ** 2)):
+    for b in blocks(len(X), max(1, MAX_PRODUCT_WORK // max(1, m) ** 2)):
         rows = X[b].astype(np.float64, copy=False)
         total += rows.T @ rows
     return total
@@ -100,9 +100,9 @@ def aligned_empty(count: int, size: int) -> Array:
 
     Without alignment, a sweep of l2 takes up to a tenth longer.
     """
-    width = -(-size * 8 // LINE) * LINE // 8
-    buffer = np.empty(count * width + LINE // 8)
-    first = -buffer.__array_interface__["data"][0] % LINE // 8
+    width = -(-size * 8 // CACHE_LINE) * CACHE_LINE // 8
+    buffer = np.empty(count * width + CACHE_LINE // 8)
+    first = -buffer.__array_interface__["data"][0] % CACHE_LINE // 8
     return buffer[first : first + count * width].reshape(count, width)
 
 
@@ -111,9 +111,9 @@ RandomState = RandomSource | int | None
 
 
 def as_random(random_state: RandomState) -> RandomSource:
-    """Return a Generator or a RandomState; an int seeds a RandomState, whose streams are frozen.
+    """Return a Generator or a RandomState; an int seeds a RandomState, whose streams never change.
 
-    As scikit-learn's check_random_state, whose import takes longer than a fit.
+    It is scikit-learn's check_random_state, whose import takes longer than a fit.
     """
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         return random_state
@@ -127,10 +127,10 @@ def as_random(random_state: RandomState) -> RandomSource:
     )
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
-    """Return the value as an int, if it is a whole number of at least ``least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}; got {value!r}.")
+def whole_number(name: str, value: Any, minimum: int) -> int:
+    """Return the value as an int, if it is a whole number of at least ``minimum``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name} must be a whole number >= {minimum}; got {value!r}.")
     return int(value)
 
 
@@ -163,15 +163,15 @@ def threads(n_jobs: Any) -> int | None:
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Created when first needed, so that it finds all BLAS libraries that are loaded by then.
+    # Created at the first use, when all BLAS libraries are loaded.
     return ThreadpoolController()
 
 
 def limit_blas_threads() -> AbstractContextManager[object]:
     """Limit BLAS to one thread: results do not depend on their number, and n_jobs uses the cores.
 
-    On a busy machine, the threads of a small product wait for each other: a sweep over 2,000 dense
-    items took 50 times as long. The limit belongs to the process; only the main thread sets it.
+    On a busy machine, products with several threads are slow: a sweep over 2,000 dense items took
+    50 times as long. The limit applies to the whole process, so only the main thread sets it.
     """
     if threading.current_thread() is not threading.main_thread():
         return nullcontext()
@@ -179,7 +179,7 @@ def limit_blas_threads() -> AbstractContextManager[object]:
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that the machine and its control groups (version 2) leave, if known."""
+    """Return the bytes available on the machine and in its control groups (version 2), if known."""
     limits = []
     if hasattr(os, "sysconf"):  # not on Windows
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

@@ -47,10 +47,10 @@ def fits(problem, pairs, given=None, trial=0):
 @pytest.mark.parametrize("sizes", [[6, 6], [7, 5, 4]])
 def test_exact_without_noise_and_l2_stays_at_zero(sizes):
     pairs = [(method, init) for method in METHODS for init in ("zero", "greedy")]
-    found = fits(("cliques", sizes, 0.0), [*pairs, ("ours l1", "greedy")])
-    assert found.pop(("OD-l2", "zero")) == pytest.approx(100 * (1 - 1 / np.sqrt(len(sizes))))
-    del found["OD-l1", "zero"]  # the first column takes all items
-    assert list(found.values()) == pytest.approx([100] * len(found), abs=0.2)
+    scores = fits(("cliques", sizes, 0.0), [*pairs, ("ours l1", "greedy")])
+    assert scores.pop(("OD-l2", "zero")) == pytest.approx(100 * (1 - 1 / np.sqrt(len(sizes))))
+    del scores["OD-l1", "zero"]  # the first column contains all items
+    assert list(scores.values()) == pytest.approx([100] * len(scores), abs=0.2)
 
 
 @pytest.mark.parametrize("trial", range(3))
@@ -66,10 +66,10 @@ def test_table_noise(tmp_path, monkeypatch):
     monkeypatch.setattr(noise, "NOISE", 0.0)
     rows = run("table-noise", tmp_path)
     assert len(rows) == 2 * (3 * 3 + 2)
-    found = rows.set_index(["clusters", "init", "method"])
-    assert found.loc[("2 balanced", "zero", "OD-l2"), "mean"] == 29.2893
-    assert found.loc[("2 unbalanced", "random", "symNMF"), "paper"] == 88
-    assert found.xs("greedy", level="init")["mean"].to_numpy() == pytest.approx(100, abs=0.2)
+    table = rows.set_index(["clusters", "init", "method"])
+    assert table.loc[("2 balanced", "zero", "OD-l2"), "mean"] == 29.2893
+    assert table.loc[("2 unbalanced", "random", "symNMF"), "paper"] == 88
+    assert table.xs("greedy", level="init")["mean"].to_numpy() == pytest.approx(100, abs=0.2)
     page = (tmp_path / "table-noise.md").read_text()
     assert "| neither bound nor scaling |" in page
     assert "Greedy initialization, balanced: 1 of 3 within 2 points." in page  # published: noisy
@@ -113,9 +113,9 @@ def test_table_complexity(tmp_path, monkeypatch):
         return {name: replace(algorithms[name], n=n) for name, n in sizes.items()}
 
     paper = small(complexity.PAPER, {"Algorithm 2, l2": 50, "Algorithm 4, l1": 20})
-    ours = small(complexity.OURS, {"l1, full": 50, "l1, sparse": 250})
+    library = small(complexity.LIBRARY, {"l1, full": 50, "l1, sparse": 250})
     monkeypatch.setattr(complexity, "PAPER", paper)
-    monkeypatch.setattr(complexity, "OURS", ours)
+    monkeypatch.setattr(complexity, "LIBRARY", library)
     monkeypatch.setattr(complexity, "STEPS", 3)
     rows = run("table-complexity", tmp_path)
     assert len(rows) == 3 * (4 + 4 + 4 + 3)
@@ -139,8 +139,8 @@ def data(tmp_path):
     rng = np.random.default_rng(0)
     for name, classes in (("tr11", 3), ("la1", 2)):
         labels = np.repeat(np.arange(classes), 12)
-        own = np.repeat(np.eye(classes), 5, axis=1)[labels] * rng.integers(1, 6, (len(labels), 1))
-        X = np.hstack([own, np.ones((len(labels), 1))])
+        X = np.repeat(np.eye(classes), 5, axis=1)[labels] * rng.integers(1, 6, (len(labels), 1))
+        X = np.hstack([X, np.ones((len(labels), 1))])
         sparse.save_npz(folder / f"{name}.npz", sparse.csr_matrix(X))
         np.save(folder / f"{name}_labels.npy", labels)
     return folder.parent

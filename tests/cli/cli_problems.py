@@ -1,4 +1,4 @@
-"""Small inputs, and the command run in this process."""
+"""Small inputs, and helpers to run the command in this process."""
 
 import csv
 from pathlib import Path
@@ -12,7 +12,7 @@ FILES = ["labels.csv", "matrix.npz", "membership.csv", "model.npz", "report.html
 
 
 def run(*arguments: object) -> Result:
-    """Run the command; anything but an exit is raised."""
+    """Run the command; raise any exception except SystemExit."""
     result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="odsymnmf")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -20,7 +20,7 @@ def run(*arguments: object) -> Result:
 
 
 def refused(result: Result, code: int, *words: str) -> None:
-    """Expect an exit code, and one line on stderr that holds the words."""
+    """Check the exit code, and that stderr is one line with all words."""
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     line = result.stderr.strip()
@@ -37,7 +37,7 @@ def rows(path: Path) -> list[list[str]]:
 
 
 def write_edges(path: Path, groups: int = 3, size: int = 8, seed: int = 0) -> Path:
-    """Write complete groups of named items with a few links between them."""
+    """Write complete groups of named items, with a few links between groups."""
     n = groups * size
     rng = np.random.default_rng(seed)
     lines = ["source,target,weight"]

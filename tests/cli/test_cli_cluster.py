@@ -11,7 +11,7 @@ from odsymnmf import io, runs
 from odsymnmf.solvers import losses
 
 
-def test_a_file_becomes_tables_and_a_page(edges, tmp_path):
+def test_cluster_writes_tables_and_a_report(edges, tmp_path):
     folder = tmp_path / "new" / "run"
     result = run("cluster", edges, "-r", 3, "-o", folder)
     assert result.exit_code == 0
@@ -38,7 +38,7 @@ def test_a_file_becomes_tables_and_a_page(edges, tmp_path):
     ("r", "options"),
     [(3, "--random-state 7 --loss l1 --upper 1 --normalize none --init random"), ("auto", "")],
 )
-def test_run_json_tells_how_to_do_it_again(edges, tmp_path, r, options):
+def test_run_json_has_the_options_of_the_run(edges, tmp_path, r, options):
     folder = tmp_path / "run"
     assert run("cluster", edges, "-r", r, *options.split(), "-o", folder).exit_code == 0
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def test_run_json_tells_how_to_do_it_again(edges, tmp_path, r, options):
 
 
 @pytest.mark.parametrize("loss", losses.names())
-def test_every_loss_says_what_it_explains(loss, edges, tmp_path):
+def test_explained_name_of_every_loss(loss, edges, tmp_path):
     result = run("cluster", edges, "-r", 3, "--loss", loss, "-o", tmp_path / "run")
     assert result.exit_code == 0
     assert f"% of the {losses.loss_class(loss).explained_name}" in result.stdout
@@ -111,7 +111,7 @@ HARD_NAMES = [
 @pytest.mark.parametrize(
     "names", [HARD_NAMES, *([f"{m}a{m}{i}" for i in "12345"] for m in ';\t #"|')]
 )
-def test_any_name_comes_back(tmp_path, names):
+def test_any_name_is_preserved(tmp_path, names):
     table = [(name, i % 3 - 1, 0.5) for i, name in enumerate(names)]
     runs.write_table(tmp_path / "labels.csv", ["name", "cluster", "strength"], iter(table))
     assert [row[0] for row in rows(tmp_path / "labels.csv")[1:]] == names

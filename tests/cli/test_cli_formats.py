@@ -37,8 +37,8 @@ def test_what_was_assumed_of_header_and_columns_is_stated_everywhere(edges, tmp_
     path.write_text("u,v,likes,year\n" + "".join(f"{line},7\n" for line in lines))
     expected, _ = labels(edges, tmp_path / "expected")
     assert labels(path, tmp_path / "other", "--weight-column", "likes")[0] == expected
-    found, result = labels(path, folder, "--format", "edges", "--columns", "u,v,likes")
-    assert found == expected
+    clusters, result = labels(path, folder, "--format", "edges", "--columns", "u,v,likes")
+    assert clusters == expected
     record = json.loads((folder / "run.json").read_text())["input"]
     header, ignored = record["messages"][:2]
     assert header == "the first row is taken as a header: 'u', 'v', 'likes', 'year'"
@@ -63,9 +63,9 @@ def test_weights_of_pairs_are_those_of_the_library(edges, tmp_path):
     labels(edges, folder, "--weights", path)
     data, fit = io.read(edges), od.ODSymNMF(3, random_state=0).fit
     expected = fit(data, weights=io.read_weights(path, data.names)).membership_
-    found = np.array([row[1:] for row in rows(folder / "membership.csv")[1:]], dtype=float)
-    assert np.array_equal(found, expected)
-    assert not np.array_equal(found, fit(data).membership_)
+    H = np.array([row[1:] for row in rows(folder / "membership.csv")[1:]], dtype=float)
+    assert np.array_equal(H, expected)
+    assert not np.array_equal(H, fit(data).membership_)
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["input"]["weights"] == f"{path}, 3 pairs"
     assert "weights.csv, 3 pairs" in (folder / "report.html").read_text(encoding="utf-8")

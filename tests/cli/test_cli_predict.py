@@ -71,8 +71,8 @@ def test_texts_are_weighed_as_those_of_the_run(tmp_path):
     assert run("cluster", tmp_path / "old", "--text", "-r", 2, "-o", home, "-q").exit_code == 0
     assert run("predict", home, tmp_path / "new", "-o", out).exit_code == 0
     of = {row[0]: row[1] for row in rows(home / "labels.csv")}
-    found = {row[0]: row[1] for row in rows(out / "labels.csv")}
-    assert (found["a.txt"], found["b.txt"]) == (of["sea0.txt"], of["farm0.txt"])
+    clusters = {row[0]: row[1] for row in rows(out / "labels.csv")}
+    assert (clusters["a.txt"], clusters["b.txt"]) == (of["sea0.txt"], of["farm0.txt"])
     model = od.load(home / "model.npz")
     texts = [TEXTS[name] for name in sorted(TEXTS)]
     words = TfidfVectorizer(stop_words="english", sublinear_tf=True).fit(texts)
@@ -96,8 +96,8 @@ def test_a_file_of_texts_is_read_as_that_of_the_run(ending, header, options, tmp
     for k, (model, said) in enumerate(((home, []), (home / "model.npz", options))):
         result = run("predict", model, new, *said, "-o", tmp_path / f"out{k}")
         assert result.stdout.startswith("2 new items; wrote ")
-        found = [row[1] for row in rows(tmp_path / f"out{k}" / "labels.csv")]
-        assert found == ["cluster", of[1], of[-1]]
+        column = [row[1] for row in rows(tmp_path / f"out{k}" / "labels.csv")]
+        assert column == ["cluster", of[1], of[-1]]
     (tmp_path / "one").write_text("a ship at sea")  # not like the file of the run: one text
     result = run("predict", home, tmp_path / "one", "-o", tmp_path / "single")
     assert result.stdout.startswith("1 new item; wrote ")
@@ -124,14 +124,14 @@ def test_a_checkpoint_is_used_and_removed(tmp_path, monkeypatch):
     edges = write_edges(tmp_path / "graph.csv")
     options = ("-r", 3, "--init", "random", "--n-init", 2, "--tol", 0, "--max-iter", 9, "-q")
     assert run("cluster", edges, *options, "-o", tmp_path / "one").exit_code == 0
-    kept = tmp_path / "fit.ckpt"
+    path = tmp_path / "fit.ckpt"
     with monkeypatch.context() as patch:
         patch.setattr(runs, "write_result", lambda *a: (_ for _ in ()).throw(OSError("full")))
-        refused(run("cluster", edges, *options, "--checkpoint", kept, "-o", tmp_path / "x"), 1)
+        refused(run("cluster", edges, *options, "--checkpoint", path, "-o", tmp_path / "x"), 1)
     assert sorted(p.name for p in tmp_path.glob("fit*")) == ["fit.ckpt", "fit.ckpt.1"]
     other = ("-r", 4, *options[2:])
-    refused(run("cluster", edges, *other, "--checkpoint", kept, "-o", tmp_path / "x"), 1, "r was 3")
-    done = run("cluster", edges, *options, "--checkpoint", kept, "-o", tmp_path / "two")
+    refused(run("cluster", edges, *other, "--checkpoint", path, "-o", tmp_path / "x"), 1, "r was 3")
+    done = run("cluster", edges, *options, "--checkpoint", path, "-o", tmp_path / "two")
     assert done.exit_code == 0, done.output
     assert list(tmp_path.glob("fit*")) == []
     for name in ("labels.csv", "membership.csv"):

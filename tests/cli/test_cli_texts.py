@@ -17,11 +17,11 @@ FARM = ["cow", "plough", "field", "barn", "harvest"]
 def texts(n=8):
     """Half about the sea, half about farms; every text says "the" and "weather"."""
     rng = np.random.default_rng(0)
-    found = []
+    texts = []
     for i in range(n):
         words = rng.choice(SEA if i % 2 else FARM, 4, replace=False)
-        found.append(f"the {' '.join(words)} and the weather")
-    return found
+        texts.append(f"the {' '.join(words)} and the weather")
+    return texts
 
 
 def topics(folder):
@@ -50,10 +50,10 @@ def test_texts_of_every_form_have_topics(given, tmp_path):
     folder = tmp_path / "run"
     result = run("cluster", *given, "-r", 2, "-o", folder)
     assert result.exit_code == 0, result.stderr
-    found = topics(folder)
-    assert len(found) == 2
-    assert all(words <= {*SEA} or words <= {*FARM} for words in found)
-    assert found[0] | found[1] == {*SEA, *FARM}
+    top = topics(folder)
+    assert len(top) == 2
+    assert all(words <= {*SEA} or words <= {*FARM} for words in top)
+    assert top[0] | top[1] == {*SEA, *FARM}
     assert "top words" in result.stdout
     assert "plough" in result.stdout
     assert "plough" in (folder / "report.html").read_text(encoding="utf-8")
@@ -124,7 +124,7 @@ def test_texts_without_words_among_others_are_named(tmp_path):
     path.write_text("".join(f"{line}\n" for line in ["ship sail wave"] * 4 + ["? !"] * 4))
     result = run("cluster", path, "--lines", "-r", 1, "-o", folder)
     assert result.exit_code == 0
-    note = "texts without any of the words that are used, which will be in no cluster: "
+    note = "texts without any of the selected words, which will be in no cluster: "
     note += "'5', '6', '7' and 1 more"
     assert f"note: {note}\n" in result.stderr
     assert json.loads((folder / "run.json").read_text())["input"]["messages"] == [note]

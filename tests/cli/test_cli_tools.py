@@ -32,8 +32,8 @@ def test_score(tables):
     assert f"{'items':17}5\n{'unassigned':17}1 (-1)" in result.stdout
     labels, truth = tables
     assert result.stderr.splitlines() == [
-        f"left out because {truth} does not have them: 1 of {labels}",
-        f"left out because {labels} does not have them: 2 of {truth}",
+        f"left out, because they are not in {truth}: 1 of {labels}",
+        f"left out, because they are not in {labels}: 2 of {truth}",
     ]
 
 
@@ -117,7 +117,7 @@ def test_info():
     assert os.path.isdir(lines["numba cache"])
 
 
-def test_the_page_on_the_command_line_names_what_there_is():
+def test_command_line_page_has_all_commands():
     text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     known = {
         name

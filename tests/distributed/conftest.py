@@ -1,4 +1,4 @@
-"""Clusters for the tests: threads of this process where that will do, processes where it must."""
+"""Dask clusters: workers in threads, and in processes for tests that kill them."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from odsymnmf.solvers import rounds
 
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch):
-    """Tiles of 32 items, so that small problems have several. Workers are told of them."""
+    """Use tiles of 32 items, so that small problems have several; the client sends them."""
     for name, value in {"MIN_WORK": 1, "MAX_WORK": 1, "MIN_ROWS": 2}.items():
         monkeypatch.setattr(rounds, name, value)
 
@@ -43,7 +43,7 @@ def client(_workers_in_threads):
 
 @pytest.fixture
 def processes(_workers_in_processes):
-    """Two workers in processes of their own, which may be killed: others take their place."""
+    """Two workers in separate processes, which may be killed and are replaced."""
     with Client(_workers_in_processes) as client:
         client.wait_for_workers(2)
         yield client

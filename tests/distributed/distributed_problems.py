@@ -62,14 +62,14 @@ def fit(X, **options):
         return od.ODSymNMF(**options).fit(X)
 
 
-def assert_same(found, expected):
-    assert_array_equal(found.H, expected.H)
-    assert_array_equal(found.history, expected.history)
-    assert (found.n_iter, found.status) == (expected.n_iter, expected.status)
+def assert_same(f, expected):
+    assert_array_equal(f.H, expected.H)
+    assert_array_equal(f.history, expected.history)
+    assert (f.n_iter, f.status) == (expected.n_iter, expected.status)
 
 
-def assert_same_model(found, expected):
+def assert_same_model(model, expected):
     """The same memberships; |A|^2 of documents is summed in another order."""
-    assert_array_equal(found.membership_, expected.membership_)
-    assert_allclose(found.history_, expected.history_, rtol=1e-9, atol=1e-8)
-    assert (found.n_iter_, found.status_) == (expected.n_iter_, expected.status_)
+    assert_array_equal(model.membership_, expected.membership_)
+    assert_allclose(model.history_, expected.history_, rtol=1e-9, atol=1e-8)
+    assert (model.n_iter_, model.status_) == (expected.n_iter_, expected.status_)

@@ -34,9 +34,9 @@ def test_similarities(client, kind, loss, change):
     A = with_unknown(problem(kind)) if change == "unknown" else problem(kind)
     if change in (np.float32, np.int64):
         A = (10 * A).astype(change)
-    found = factorize(in_blocks(A, (37, 45)), loss=loss)
-    assert_same(found, local(A, loss=loss))
-    assert found.H.dtype == (np.float32 if change == np.float32 else np.float64)
+    f = factorize(in_blocks(A, (37, 45)), loss=loss)
+    assert_same(f, local(A, loss=loss))
+    assert f.H.dtype == (np.float32 if change == np.float32 else np.float64)
 
 
 @pytest.mark.parametrize("kind", FEATURES)
@@ -65,8 +65,8 @@ def test_chunks_and_number_of_workers(client, case, seed, n, chunks, n_workers, 
     with pytest.MonkeyPatch.context() as patch:
         threads = client.nthreads()
         patch.setattr(client, "nthreads", lambda: dict(sorted(threads.items())[:n_workers]))
-        found = factorize(in_blocks(A, chunks), r, **options)
-    assert_same(found, factorize(A, r, n_jobs=2, restarts=0, **options))
+        f = factorize(in_blocks(A, chunks), r, **options)
+    assert_same(f, factorize(A, r, n_jobs=2, restarts=0, **options))
 
 
 @pytest.mark.parametrize("kind", [*SIMILARITIES, *FEATURES])
@@ -100,11 +100,11 @@ def test_initializations(client, init):
         "sparse": sparse.csr_array(H),
         "exact": H,
     }.get(init, init)
-    found = factorize(in_blocks(A, (40, 150)), init=init if init == "auto" else given)
+    f = factorize(in_blocks(A, (40, 150)), init=init if init == "auto" else given)
     expected = local(A, init=given)
-    assert_array_equal(found.H, expected.H)
-    assert_allclose(found.history, expected.history, rtol=1e-12)
-    assert init != "exact" or (found.objective, found.converged) == (0.0, True)
+    assert_array_equal(f.H, expected.H)
+    assert_allclose(f.history, expected.history, rtol=1e-12)
+    assert init != "exact" or (f.objective, f.converged) == (0.0, True)
 
 
 def test_threads_without_client():

@@ -51,9 +51,9 @@ def test_killed_during_sweep(processes):
 
     thread = threading.Thread(target=kill_soon)
     thread.start()
-    found = factorize(in_blocks(A, (90, 400)), 4, callback=lambda sweep: started.set(), **options)
+    f = factorize(in_blocks(A, (90, 400)), 4, callback=lambda sweep: started.set(), **options)
     thread.join()
-    assert_same(found, factorize(A, 4, n_jobs=2, **options))
+    assert_same(f, factorize(A, 4, n_jobs=2, **options))
 
 
 def test_error_on_one_worker(client, monkeypatch):
@@ -82,11 +82,11 @@ def test_interrupt_during_sweep(client, monkeypatch):
 
     monkeypatch.setattr(worker.FitWorker, "sweep", interrupt)
     with pytest.warns(InterruptedWarning):
-        found = od.factorize(in_blocks(A), 3, init="random", random_state=0, tol=0, max_iter=6)
-    assert 3 <= found.n_iter <= 4
-    expected = factorize(A, n_jobs=2, tol=0, max_iter=found.n_iter)
-    assert_array_equal(found.H, expected.H)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-12)
+        f = od.factorize(in_blocks(A), 3, init="random", random_state=0, tol=0, max_iter=6)
+    assert 3 <= f.n_iter <= 4
+    expected = factorize(A, n_jobs=2, tol=0, max_iter=f.n_iter)
+    assert_array_equal(f.H, expected.H)
+    assert f.objective == pytest.approx(expected.objective, rel=1e-12)
 
 
 def test_callback(client):
@@ -97,9 +97,9 @@ def test_callback(client):
         return sweep.n_iter == 4
 
     options = {"max_iter": 9, "tol": 0, "callback": stop}
-    found, expected = factorize(in_blocks(A), **options), factorize(A, n_jobs=2, **options)
-    assert found.status == "stopped"
-    assert_same(found, expected)
+    f, expected = factorize(in_blocks(A), **options), factorize(A, n_jobs=2, **options)
+    assert f.status == "stopped"
+    assert_same(f, expected)
     assert_array_equal(seen[:4], seen[4:])
 
 
@@ -116,9 +116,9 @@ def test_checkpoint(client, kind, loss, tmp_path):
         factorize(in_blocks(A), **options, **saved, callback=fail)
     n_iter = []
     saved["callback"] = lambda sweep: n_iter.append(sweep.n_iter)
-    found = factorize(in_blocks(A, (45, 40)), **options, **saved)
+    f = factorize(in_blocks(A, (45, 40)), **options, **saved)
     assert n_iter[0] <= 5
-    assert_array_equal(found.H, factorize(A, n_jobs=2, restarts=0, **options).H)
+    assert_array_equal(f.H, factorize(A, n_jobs=2, restarts=0, **options).H)
     with pytest.raises(ValueError, match="another fit"):
         factorize(in_blocks(A * 2.0), **options, **saved)
 
@@ -126,15 +126,15 @@ def test_checkpoint(client, kind, loss, tmp_path):
 @pytest.mark.filterwarnings("ignore:no convergence")
 def test_concurrent_fits(client):
     A = problem("sparse")
-    expected, found = factorize(A, n_jobs=2), [None] * 3
+    expected, results = factorize(A, n_jobs=2), [None] * 3
     options = {"init": "random", "random_state": 0, "max_iter": 5}
 
     def run(k):
-        found[k] = od.factorize(in_blocks(A, (20 + 10 * k, 90)), 3, **options)
+        results[k] = od.factorize(in_blocks(A, (20 + 10 * k, 90)), 3, **options)
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(3)]
     for method in ("start", "join"):
         for thread in threads:
             getattr(thread, method)()
-    for one in found:
+    for one in results:
         np.testing.assert_array_equal(one.H, expected.H)

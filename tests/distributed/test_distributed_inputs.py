@@ -125,21 +125,21 @@ def test_edges_are_read_as_from_a_file(change, npartitions, tmp_path):
     table = CHANGES[change](links())
     items = read_back(table, tmp_path)
     A = from_edges(dd.from_pandas(table, npartitions=npartitions, sort=False))
-    found = A.compute()
-    assert_allclose(found.toarray(), items.matrix.toarray(), rtol=1e-15)
+    computed = A.compute()
+    assert_allclose(computed.toarray(), items.matrix.toarray(), rtol=1e-15)
     assert [str(name) for name in A.names or range(A.n)] == items.names
 
 
-@pytest.mark.parametrize("how", ["max", "mean", "sum"])
-def test_symmetrize(how, tmp_path):
+@pytest.mark.parametrize("rule", ["max", "mean", "sum"])
+def test_symmetrize(rule, tmp_path):
     table = links()
     back = table.head(30).rename(columns=BACK)
     table = pd.concat([table, back.assign(weight=back["weight"] + 1)], ignore_index=True)
     df = dd.from_pandas(table, npartitions=3, sort=False)
     with pytest.raises(ValueError, match=r"linked in both directions.*symmetrize"):
         from_edges(df)
-    items = read_back(table, tmp_path, symmetrize=how)
-    assert_allclose(from_edges(df, symmetrize=how).compute().toarray(), items.matrix.toarray())
+    items = read_back(table, tmp_path, symmetrize=rule)
+    assert_allclose(from_edges(df, symmetrize=rule).compute().toarray(), items.matrix.toarray())
 
 
 def test_invalid_tables():
@@ -163,9 +163,9 @@ def test_invalid_tables():
 def test_fit_of_edges(client, tmp_path):
     table = CHANGES["names"](links())
     items = read_back(table, tmp_path)
-    found = factorize(from_edges(dd.read_parquet(tmp_path / "links.parquet")))
-    assert found.names == items.names
-    assert_same(found, factorize(items.matrix, n_jobs=2))
+    f = factorize(from_edges(dd.read_parquet(tmp_path / "links.parquet")))
+    assert f.names == items.names
+    assert_same(f, factorize(items.matrix, n_jobs=2))
 
 
 # --- the estimator and the command
@@ -174,15 +174,15 @@ def test_fit_of_edges(client, tmp_path):
 @pytest.mark.parametrize("normalize", ["auto", "degree", None])
 def test_estimator(client, normalize, tmp_path):
     A = problem("sparse")
-    found, expected = fit(in_blocks(A), normalize=normalize), fit(A, normalize=normalize, n_jobs=2)
-    assert_array_equal(found.membership_, expected.membership_)
-    assert found.settings_["upper"] == expected.settings_["upper"]
-    assert found.settings_["labels"] == "largest membership"
-    assert found.n_features_in_ == expected.n_features_in_
+    model, expected = fit(in_blocks(A), normalize=normalize), fit(A, normalize=normalize, n_jobs=2)
+    assert_array_equal(model.membership_, expected.membership_)
+    assert model.settings_["upper"] == expected.settings_["upper"]
+    assert model.settings_["labels"] == "largest membership"
+    assert model.n_features_in_ == expected.n_features_in_
     new = A.toarray()[:4]
-    assert_array_equal(found.predict_membership(new), expected.predict_membership(new))
-    found.save(tmp_path / "model.npz")
-    assert_array_equal(od.load(tmp_path / "model.npz").membership_, found.membership_)
+    assert_array_equal(model.predict_membership(new), expected.predict_membership(new))
+    model.save(tmp_path / "model.npz")
+    assert_array_equal(od.load(tmp_path / "model.npz").membership_, model.membership_)
 
 
 def test_command(processes, tmp_path):

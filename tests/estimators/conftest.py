@@ -1,4 +1,4 @@
-"""What the tests of the estimators are fitted to."""
+"""Data for the tests of the estimators."""
 
 import numpy as np
 import pytest

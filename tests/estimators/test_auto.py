@@ -43,12 +43,12 @@ def test_similarities_are_divided_by_regularized_degrees(kind, make):
     S = scaled_by_hand(A, 0.25)
     H = model.membership_
     assert_allclose(model.similarity_.matmul(np.eye(40)), S - np.diag(np.diag(S)), atol=1e-12)
-    how, labels = {
+    derivation, labels = {
         "graph": ("refined", model.labels_),
         "kernel": ("largest membership", memberships.labels(H)),
         "signed": ("refined by mean similarity", memberships.refine_labels(H, A, rule="mean")),
     }[kind]
-    assert model.settings_["labels"] == how
+    assert model.settings_["labels"] == derivation
     assert_array_equal(model.labels_, labels)
     if kind != "graph":
         f = od.factorize(S, 3, init=init, upper=upper, tol=1e-2)
@@ -108,8 +108,8 @@ def test_normalize_none_is_the_method_of_the_paper(graph):
 
 def test_large_graphs_start_from_a_partition_and_signed_ones_from_eigenvectors():
     A, _ = od.datasets.planted_partition([130] * 4, degree_in=9, degree_out=3, random_state=0)
-    found = od.factorize(A, 4)
-    assert found.objective == od.factorize(A, 4, init="multilevel").objective
+    f = od.factorize(A, 4)
+    assert f.objective == od.factorize(A, 4, init="multilevel").objective
     A.data = np.random.default_rng(0).choice([-1.0, 1.0], A.nnz)
     A = A + A.T
     signed = od.factorize(A, 4, tol=0.1)
@@ -204,7 +204,7 @@ def test_mixed_at_its_ends_takes_the_defaults_of_l2_and_l1(l1_ratio, loss):
     # With more than 500 items, the default initializations of l1 and l2 differ.
     A, _ = od.datasets.planted_partition([260, 260], 0.05, 0.01, random_state=0)
     mixed = {"loss": "mixed", "l1_ratio": l1_ratio}
-    model, other = (od.ODSymNMF(2, **how).fit(A) for how in (mixed, {"loss": loss}))
+    model, other = (od.ODSymNMF(2, **options).fit(A) for options in (mixed, {"loss": loss}))
     assert model.settings_ == other.settings_
     assert np.array_equal(model.membership_, other.membership_)
     assert np.array_equal(od.factorize(A, 2, **mixed).H, od.factorize(A, 2, loss=loss).H)

@@ -29,16 +29,16 @@ def test_the_estimator_finds_labels_and_number(loss):
     # rows of the fitted matrix, each without its diagonal entry, get their own memberships
     rows = A.toarray()
     np.fill_diagonal(rows, np.nan)
-    found = model.predict_membership(rows)
-    assert isinstance(found, sparse.csr_array)
-    np.testing.assert_allclose(found.toarray(), H.toarray(), atol=1e-6)
+    membership = model.predict_membership(rows)
+    assert isinstance(membership, sparse.csr_array)
+    np.testing.assert_allclose(membership.toarray(), H.toarray(), atol=1e-6)
     assert np.array_equal(model.predict(sparse.csr_array(A)), model.labels_)
 
 
 def test_options_that_sparse_memberships_exclude():
     for model, message in [
-        (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but there are no random starts"),
-        (ODSymNMF(3, sparse_membership=True, n_init=2), "n_init=2, but there are no random starts"),
+        (ODSymNMF("auto", n_init=3, init="ego"), "n_init=3, but sparse"),
+        (ODSymNMF(3, sparse_membership=True, n_init=2), "n_init=2, but sparse memberships have no"),
         (SymNMF("auto", init="ego"), "cannot fit the diagonal"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -57,14 +57,14 @@ def test_score_matches_its_definition(loss):
     H, scales = model.membership_, Scales(float(loss == "l1"), float(loss == "l2"))
     rows, n = A.copy(), len(A)
     np.fill_diagonal(rows, np.nan)
-    found, alone = 0.0, 0.0
+    loss, zero_loss = 0.0, 0.0
     for part in range(5):
         test, train = np.arange(n) % 5 == part, np.arange(n) % 5 != part
         S = sparse.csr_array(rows[:, train])
         X = solve_new_rows(S, H[train], scales, model.settings_["upper"] or np.inf, 0.5).toarray()
-        found += cost(rows[:, test], X, H[test].toarray(), scales, 0.5).sum()
-        alone += cost(rows[:, test], 0 * X, H[test].toarray(), scales, 0.5).sum()
-    assert model.score(sparse.csr_array(A)) == pytest.approx(1 - found / alone, rel=1e-10)
+        loss += cost(rows[:, test], X, H[test].toarray(), scales, 0.5).sum()
+        zero_loss += cost(rows[:, test], 0 * X, H[test].toarray(), scales, 0.5).sum()
+    assert model.score(sparse.csr_array(A)) == pytest.approx(1 - loss / zero_loss, rel=1e-10)
     assert model.score(sparse.csr_array(A)) > 0.2
     new = A[:4, :].copy()
     assert 0 < model.score(new) <= 1  # dense rows: a zero is a pair like any other

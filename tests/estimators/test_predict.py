@@ -123,9 +123,9 @@ def test_symnmf_predicts_by_least_squares():
 def test_blocks_change_nothing(monkeypatch):
     A = planted()
     model = ODSymNMF(3, affinity="rbf", loss="l1").fit(A)
-    whole = model.predict_membership(A)
+    expected = model.predict_membership(A)
     monkeypatch.setattr("odsymnmf.similarity.base.BLOCK_ENTRIES", 5 * 33)
-    assert_allclose(model.predict_membership(A), whole, atol=1e-12)
+    assert_allclose(model.predict_membership(A), expected, atol=1e-12)
 
 
 def test_items_without_similar_items_are_unassigned():
@@ -146,6 +146,6 @@ def test_prediction_agrees_with_a_fit_of_all():
     A = planted(noise=0.0)
     old, new = np.arange(0, 33, 2), np.arange(1, 33, 2)
     model = ODSymNMF(3).fit(A[np.ix_(old, old)])
-    found = np.r_[model.labels_, model.predict(A[np.ix_(new, old)])]
+    labels = np.r_[model.labels_, model.predict(A[np.ix_(new, old)])]
     groups = np.repeat([0, 1, 2], [14, 11, 8])[np.r_[old, new]]
-    assert od.metrics.label_accuracy(found, groups) == 1
+    assert od.metrics.label_accuracy(labels, groups) == 1

@@ -16,17 +16,17 @@ from odsymnmf.fit import InterruptedWarning
 
 
 @pytest.mark.parametrize("make", [int, np.random.RandomState, np.random.default_rng])
-def test_n_init_keeps_the_best_and_n_jobs_changes_nothing(A, make):
+def test_n_init_returns_the_best_fit_for_any_n_jobs(A, make):
     def fitted(**options):
         # Few sweeps: the starts end at different memberships.
         return ODSymNMF(3, init="random", tol=1, random_state=make(1), **options).fit(A)
 
-    alone = fitted(n_init=6, n_jobs=1)
+    sequential = fitted(n_init=6, n_jobs=1)
     for n_jobs in (2, 4, 13, -1):
         model = fitted(n_init=6, n_jobs=n_jobs)
-        assert_array_equal(model.membership_, alone.membership_)
-        assert_array_equal(model.history_, alone.history_)
-    assert alone.objective_ < fitted().objective_
+        assert_array_equal(model.membership_, sequential.membership_)
+        assert_array_equal(model.history_, sequential.history_)
+    assert sequential.objective_ < fitted().objective_
 
 
 def test_the_first_start_is_init_and_the_others_are_random(A):
@@ -71,7 +71,7 @@ def fail_at(monkeypatch, number, error):
     monkeypatch.setattr(fit, "fit", failing)
 
 
-def test_interrupting_between_starts_keeps_those_done(A, monkeypatch):
+def test_interrupt_between_fits_returns_those_done(A, monkeypatch):
     two = ODSymNMF(3, n_init=2, random_state=0).fit(A)
     model = ODSymNMF(3, n_init=5, random_state=0)
     with monkeypatch.context() as patch:
@@ -92,7 +92,7 @@ def test_an_error_in_a_thread_stops_the_other_starts(A, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_all_starts_and_keeps_the_best():
+def test_ctrl_c_ends_all_fits_and_returns_the_best():
     A = np.random.default_rng(0).random((300, 300))
     model = ODSymNMF(20, n_init=4, n_jobs=2, tol=0, max_iter=10**6, random_state=0)
     ODSymNMF(20, max_iter=1, tol=10).fit(A + A.T)  # compiles the kernels

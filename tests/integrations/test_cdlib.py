@@ -21,14 +21,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:::cdlib")
 def test_measures_of_cdlib_apply():
     G = nx.karate_club_graph()
     model = ODSymNMF(2, normalize="degree").fit(G)
-    found = od.graphs.node_clustering(G, model)
-    assert isinstance(found, cdlib.NodeClustering)
-    assert found.overlap
-    assert sorted(map(sorted, found.communities)) == sorted(map(sorted, model.overlapping_sets()))
+    cover = od.graphs.node_clustering(G, model)
+    assert isinstance(cover, cdlib.NodeClustering)
+    assert cover.overlap
+    assert sorted(map(sorted, cover.communities)) == sorted(map(sorted, model.overlapping_sets()))
     truth = {node: G.nodes[node]["club"] for node in G}
     sides = [[x for x in G if truth[x] == side] for side in ("Mr. Hi", "Officer")]
     known = cdlib.NodeClustering(sides, G, "known", overlap=False)
-    score = evaluation.overlapping_normalized_mutual_information_MGH(found, known).score
+    score = evaluation.overlapping_normalized_mutual_information_MGH(cover, known).score
     assert score > 0.3
 
 
@@ -37,7 +37,7 @@ def test_thresholds_and_empty_clusters():
     H = [[1, 0, 0], [1, 0.4, 0], [0, 1, 0]]
     assert od.graphs.node_clustering(G, H, 0.5, rule="row").communities == [["a", "b"], ["c"]]
     for graph in (G, ig.Graph.TupleList(G.edges)):
-        found = od.graphs.node_clustering(graph, H, 0.3, rule="row").communities
-        assert sorted(map(sorted, found)) == [["a", "b"], ["b", "c"]]
+        clusters = od.graphs.node_clustering(graph, H, 0.3, rule="row").communities
+        assert sorted(map(sorted, clusters)) == [["a", "b"], ["b", "c"]]
     with pytest.raises(ValueError, match="from 0 to 1"):
         od.graphs.node_clustering(G, H, 2)

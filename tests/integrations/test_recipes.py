@@ -16,14 +16,14 @@ EXPECTED = {
     "dataframe": "len(keep) == 6 and accuracy(keep) > accuracy(every[:6])",
     "texts": 'scores["nmi"] > 0.8 and any("filter" == word for word, _ in topics[topic])',
     "single_cells": "0.8 < clear.n_obs / adata.n_obs < 1"
-    ' and "CD34+" in {cluster["mostly"] for cluster in found.values()}',
+    ' and "CD34+" in {cluster["mostly"] for cluster in table.values()}',
 }
 RUN = """
 import runpy, sys
 result = runpy.run_path(sys.argv[1], run_name="__main__")
 from matplotlib import pyplot
 assert pyplot.get_fignums(), "no picture"
-assert eval(sys.argv[2], result), {name: result.get(name) for name in ("scores", "found", "keep")}
+assert eval(sys.argv[2], result), {name: result.get(name) for name in ("scores", "table", "keep")}
 """
 
 

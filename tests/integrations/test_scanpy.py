@@ -98,7 +98,7 @@ def test_bad_input(cells):
         ODSymNMF(2, affinity="cosine").fit(cells)
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_iterations'"):
         od.scanpy.cluster(cells, 2, n_iterations=1)
-    with pytest.raises(ValueError, match=r"resolution=1 decides the number of clusters"):
+    with pytest.raises(ValueError, match=r"resolution=1 determines the number of clusters"):
         od.scanpy.cluster(cells, 2, resolution=1)
     with pytest.raises(ValueError, match="must be AnnData"):
         od.scanpy.cluster(np.ones((2, 2)), 2)

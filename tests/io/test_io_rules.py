@@ -42,16 +42,16 @@ def test_directed_is_refused_unless_symmetrized(read, name):
         read(DIRECTED_FILES[name], name, **options)
     if name not in ("a.csv", "a.txt"):
         assert "'0' to '1' is 4, but '1' to '0' is 1 (the largest" in str(caught.value)
-    for how, expected in EXPECTED.items():
-        items = read(DIRECTED_FILES[name], name, symmetrize=how, **options)
+    for symmetrize, expected in EXPECTED.items():
+        items = read(DIRECTED_FILES[name], name, symmetrize=symmetrize, **options)
         assert values(items) == expected
-        assert f"made symmetric: the {how} of both directions" in items.messages
+        assert f"made symmetric: the {symmetrize} of both directions" in items.messages
 
 
-@pytest.mark.parametrize("how", [None, *EXPECTED])
-def test_what_is_symmetric_stays(read, how):
+@pytest.mark.parametrize("symmetrize", [None, *EXPECTED])
+def test_symmetric_input_is_not_changed(read, symmetrize):
     for text in ("a,b,4\nb,c,-2\n", "a,b,4\nb,a,4\nb,c,-2\nc,b,-2\n"):
-        items = read(text, symmetrize=how)
+        items = read(text, symmetrize=symmetrize)
         assert values(items) == [[0, 4, 0], [4, 0, -2], [0, -2, 0]]
         assert items.messages == [NO_HEADER]
 
@@ -134,14 +134,14 @@ def test_pairs_without_a_value_are_unknown(read, name, data):
     assert "pairs without a value are unknown: 3" in items.messages
 
 
-@pytest.mark.parametrize("how", EXPECTED)
-def test_what_one_direction_leaves_open_the_other_says(read, how):
+@pytest.mark.parametrize("symmetrize", EXPECTED)
+def test_unknown_direction_is_filled_from_the_other(read, symmetrize):
     table = ",a,b,c\na,0,4,\nb,1,0,\nc,,2,0\n"
-    expected = {"max": [4, 2], "mean": [2.5, 2], "sum": [5, 4]}[how]
+    expected = {"max": [4, 2], "mean": [2.5, 2], "sum": [5, 4]}[symmetrize]
     for text in (table, "a,b,4\nb,a,1\na,c,nan\nb,c,nan\nc,b,2\n"):
-        items = read(text, symmetrize=how)
-        found = np.array(values(items))
-        np.testing.assert_array_equal(found, found.T)
-        assert [found[0, 1], found[1, 2]] == expected
-        assert np.isnan(found[0, 2])
+        items = read(text, symmetrize=symmetrize)
+        matrix = np.array(values(items))
+        np.testing.assert_array_equal(matrix, matrix.T)
+        assert [matrix[0, 1], matrix[1, 2]] == expected
+        assert np.isnan(matrix[0, 2])
         assert "pairs without a value are unknown: 1" in items.messages

@@ -45,8 +45,8 @@ LINKS = "ann,bob\nbob,cid\nann,cid\ncid,dan\n"
     ],
 )
 def test_recognition(read, text, format, names):
-    found = read(text, "a.txt")
-    assert (found.format, found.names) == (format, names)
+    dataset = read(text, "a.txt")
+    assert (dataset.format, dataset.names) == (format, names)
 
 
 WORDS = st.text(
@@ -64,13 +64,13 @@ def test_any_names_in_quotes(tmp_path_factory, names, data):
     csv.writer(text, quoting=csv.QUOTE_ALL).writerows([("u", "v", "w"), *rows])
     path = tmp_path_factory.mktemp("quotes") / "a.csv"
     path.write_bytes(text.getvalue().encode())
-    found = io.read(path, header=True)
+    dataset = io.read(path, header=True)
     expected = list(dict.fromkeys(name for pair in chosen for name in pair))
     if not all(name.isdecimal() for name in expected):
-        assert found.names == expected
+        assert dataset.names == expected
     for a, b, weight in rows:
-        i, j = found.names.index(a), found.names.index(b)
-        assert found.matrix[i, j] == found.matrix[j, i] == weight
+        i, j = dataset.names.index(a), dataset.names.index(b)
+        assert dataset.matrix[i, j] == dataset.matrix[j, i] == weight
 
 
 # --- headers and columns ---------------------------------------------------------------------
@@ -83,10 +83,10 @@ HEADERS += " protein1,protein2 e-mail,e_mail Quelle,Ziel é,日本 1st,2nd"
 @pytest.mark.parametrize("header", HEADERS.split())
 @pytest.mark.parametrize("body", [LINKS, "1,2\n2,3\n1,3\n3,4\n"])
 def test_headers_that_are_not_known(read, header, body):
-    found, expected = read(f"{header}\n{body}"), read(body)
-    assert (found.names, values(found)) == (expected.names, values(expected))
+    dataset, expected = read(f"{header}\n{body}"), read(body)
+    assert (dataset.names, values(dataset)) == (expected.names, values(expected))
     source, target = header.split(",")
-    assert found.messages[0] == f"the first row is taken as a header: {source!r}, {target!r}"
+    assert dataset.messages[0] == f"the first row is taken as a header: {source!r}, {target!r}"
     assert expected.messages == [NO_HEADER, UNWEIGHTED]
 
 
@@ -103,16 +103,16 @@ def test_headers_that_are_not_known(read, header, body):
     ],
 )
 def test_the_rule_for_headers(read, text, n_items, first):
-    found = read(text)
-    assert len(found.names) == n_items
-    assert first in found.messages[0]
+    dataset = read(text)
+    assert len(dataset.names) == n_items
+    assert first in dataset.messages[0]
 
 
 def test_a_header_by_argument(read):
-    found = read(LINKS, header=True)
-    assert (found.names, found.messages) == (["bob", "cid", "ann", "dan"], [UNWEIGHTED])
-    found = read(f"u,v\n{LINKS}", header=False)
-    assert (found.names[:2], found.messages) == (["u", "v"], [UNWEIGHTED])
+    dataset = read(LINKS, header=True)
+    assert (dataset.names, dataset.messages) == (["bob", "cid", "ann", "dan"], [UNWEIGHTED])
+    dataset = read(f"u,v\n{LINKS}", header=False)
+    assert (dataset.names[:2], dataset.messages) == (["u", "v"], [UNWEIGHTED])
     assert read("1,2\n2,3\n3,4\n", header=True).names == ["2", "3", "4"]
     table = "1,2,3,4\n0,1,0,1\n1,0,0,1\n0,0,0,1\n1,1,1,0\n"
     with pytest.raises(io.InputError, match="has 5 rows and 4 columns"):
@@ -142,10 +142,10 @@ GUESSED = IGNORED.replace("choose", "edges link {}; choose")
 )
 @pytest.mark.parametrize("format", [None, "edges"])
 def test_columns_by_default(read, text, messages, format):
-    found = read(text, format=format)
-    assert (sorted(found.names), found.messages) == (["a", "b", "c"], messages)
-    a, b, c = (found.names.index(name) for name in "abc")
-    assert (found.matrix[a, b], found.matrix[b, c], found.matrix[a, c]) == (2, 0.5, 0)
+    dataset = read(text, format=format)
+    assert (sorted(dataset.names), dataset.messages) == (["a", "b", "c"], messages)
+    a, b, c = (dataset.names.index(name) for name in "abc")
+    assert (dataset.matrix[a, b], dataset.matrix[b, c], dataset.matrix[a, c]) == (2, 0.5, 0)
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,18 @@ def test_columns_by_default(read, text, messages, format):
     ],
 )
 def test_columns_by_argument(read, options, weights):
-    found = read("u,v,w,year\nann,bob,2,2019\nbob,cid,3,2020\n", **options)
-    ann, bob, cid = (found.names.index(name) for name in ("ann", "bob", "cid"))
-    assert (found.matrix[ann, bob], found.matrix[bob, cid]) == weights
+    dataset = read("u,v,w,year\nann,bob,2,2019\nbob,cid,3,2020\n", **options)
+    ann, bob, cid = (dataset.names.index(name) for name in ("ann", "bob", "cid"))
+    assert (dataset.matrix[ann, bob], dataset.matrix[bob, cid]) == weights
 
 
 def test_ids_and_further_numbers_need_columns(read):
     text = "1,2,1,2019\n2,3,2,2020\n"
     with pytest.raises(io.InputError, match=r"has 2 rows and 4 columns .* list columns= "):
         read(text)
-    found = read(text, columns=[1, 2, 3])
-    assert values(found) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
-    assert found.messages == [NO_HEADER, GUESSED.format("'4'", "'1', '2'")]
+    dataset = read(text, columns=[1, 2, 3])
+    assert values(dataset) == [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
+    assert dataset.messages == [NO_HEADER, GUESSED.format("'4'", "'1', '2'")]
     with pytest.raises(io.InputError, match="there is no column 'x'; it has '1', '2', '3', '4'"):
         read(text, columns=["x", "y"])
     with pytest.raises(io.InputError, match="must name source, target and maybe weight"):
@@ -184,8 +184,8 @@ def test_edges_of_type_directed(read):
         read(text)
     assert values(read(text, symmetrize="max")) == [[0, 1], [1, 0]]
     assert values(read(f"{text}b,a,Directed\n")) == [[0, 1], [1, 0]]
-    found = read(text.replace("Directed", "friend"))
-    assert (values(found), found.messages[0]) == ([[0, 1], [1, 0]], IGNORED.format("'Type'"))
+    dataset = read(text.replace("Directed", "friend"))
+    assert (values(dataset), dataset.messages[0]) == ([[0, 1], [1, 0]], IGNORED.format("'Type'"))
 
 
 # --- items x features ------------------------------------------------------------------------
@@ -205,19 +205,19 @@ X = [[1.0, 0.0, 2.5], [0.0, -1.0, 0.0]]
     ],
 )
 def test_features(read, data, names, columns):
-    found = read(data, features=True)
-    assert values(found) == X
-    assert (found.names, found.feature_names) == (names, columns)
+    dataset = read(data, features=True)
+    assert values(dataset) == X
+    assert (dataset.names, dataset.feature_names) == (names, columns)
 
 
 def test_items_features_and_values_as_a_list(read):
-    found = read("document,word\nd,e\nd,f\ng,f\n", features=True)
-    assert (found.names, found.feature_names) == (["d", "g"], ["e", "f"])
-    assert "rows are the names of the first column, columns those of the second" in found.messages
+    dataset = read("document,word\nd,e\nd,f\ng,f\n", features=True)
+    assert (dataset.names, dataset.feature_names) == (["d", "g"], ["e", "f"])
+    assert "rows are the names of the first column, columns those of the second" in dataset.messages
     with pytest.raises(io.InputError, match="is a graph, and has no features"):
         read("a,b,1\nb,c,1\n", features=True)
-    found = read("a,b,1\nb,c,1\n", features=True, format="edges")
-    assert (found.names, found.feature_names) == (["a", "b"], ["b", "c"])
+    dataset = read("a,b,1\nb,c,1\n", features=True, format="edges")
+    assert (dataset.names, dataset.feature_names) == (["a", "b"], ["b", "c"])
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ def test_a_sweep_minimizes_over_each_entry_in_turn(name, order, upper):
             best = np.argmin(residual.sum((1, 2)))
             low, high = x[max(best - 1, 0)], x[min(best + 1, 20)]
         expected[k, l] = x[best]
-    found = algorithm(A, H, sweeps=1, order=order, upper=upper)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    result = algorithm(A, H, sweeps=1, order=order, upper=upper)
+    np.testing.assert_allclose(result, expected, atol=1e-6)
 
 
 # --- agreement -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Each slip listed in paper/ERRATA.md, shown by numbers. The tests come in its order."""
+"""Each error listed in paper/ERRATA.md, shown by numbers. The tests come in its order."""
 
 import re
 from importlib.resources import files

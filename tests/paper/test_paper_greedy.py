@@ -60,7 +60,7 @@ def test_the_picks_follow_the_largest_score():
     np.testing.assert_allclose(H[:, 0], [1, 4, h_2, h_3])
 
 
-def test_later_columns_see_what_earlier_ones_left():
+def test_later_columns_are_fitted_to_the_residual():
     # Two cliques share item 2. The first column takes the larger; the second must not be
     # drawn to it again, and finds the other with the shared item.
     H_star = np.array([[1, 0], [1, 0], [1, 0], [1, 1], [0, 1], [0, 1]], dtype=float)

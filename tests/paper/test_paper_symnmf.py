@@ -26,7 +26,7 @@ def test_the_quartic_against_a_fine_grid(a, b, upper):
     assert f(x) >= f(grid).min() - 1e-3
 
 
-def test_it_leaves_a_zero_start_and_reads_the_diagonal():
+def test_symnmf_changes_zeros_and_reads_the_diagonal():
     # ODsymNMF-l2 cannot do the first, and must not do the second.
     np.testing.assert_allclose(symnmf(np.ones((3, 3)), np.zeros((3, 1)), sweeps=60), 1, atol=1e-6)
     assert not symnmf(np.ones((3, 3)) - np.eye(3), np.zeros((3, 1))).any()

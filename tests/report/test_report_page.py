@@ -152,7 +152,7 @@ def test_choice_topics_and_settings(make, two_cliques):
         "degree (a sparse graph)",
     ):
         assert text in html
-    hidden = re.compile(r'class="card" hidden>\s*<h2 id="h-choice"|<div hidden>\s*<h3>Decided')
+    hidden = re.compile(r'class="card" hidden>\s*<h2 id="h-choice"|<div hidden>\s*<h3>Chosen')
     assert len(hidden.findall(make(*two_cliques))) == 2
     assert not hidden.search(html)
 
@@ -225,7 +225,7 @@ def test_bad_input(make, two_cliques):
     A, H = two_cliques
     with pytest.raises(ValueError, match="there are 2 names for 6 items"):
         make(A, H, ["a", "b"])
-    with pytest.raises(ValueError, match="A is of 6 items, but H has 5 rows"):
+    with pytest.raises(ValueError, match="A has 6 items, but H has 5 rows"):
         make(A, H[:5])
 
 

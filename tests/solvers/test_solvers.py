@@ -49,10 +49,10 @@ def test_exchanged_results_are_those_of_one_process(monkeypatch):
         as_similarity(items(1, n=80) @ items(1, n=80).T),
         np.random.default_rng(0).random((80, 3)),
     )
-    alone, shared = (make_solver("l2", A, np.inf) for _ in range(2))
-    alone.H, shared.H = H.copy(), H.copy()
+    single, shared = (make_solver("l2", A, np.inf) for _ in range(2))
+    single.H, shared.H = H.copy(), H.copy()
     exchange = Exchange()
     sweep = Rounds(shared, exchange=exchange, owners=np.zeros(80, dtype=int), rank=0)
-    assert sweep() == Rounds(alone)()
-    np.testing.assert_array_equal(alone.H, shared.H)
+    assert sweep() == Rounds(single)()
+    np.testing.assert_array_equal(single.H, shared.H)
     assert len(exchange.results) == 2 * 16

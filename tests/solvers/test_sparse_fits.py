@@ -53,8 +53,8 @@ def test_objective_and_history_are_those_of_the_definition(loss, weighted):
         w0 = 0.4
         rng = np.random.default_rng(1)
         i, j = np.triu_indices(n, 1)
-        some = rng.random(len(i)) < 0.1
-        i, j, w = i[some], j[some], rng.choice([0.0, 0.5, 2.0], some.sum())
+        listed = rng.random(len(i)) < 0.1
+        i, j, w = i[listed], j[listed], rng.choice([0.0, 0.5, 2.0], listed.sum())
         W = sparse.csr_array((np.r_[w, w], (np.r_[i, j], np.r_[j, i])), shape=(n, n))
         weights = np.where(A.toarray() > 0, 1.0, w0)
         weights[i, j] = weights[j, i] = w
@@ -106,16 +106,16 @@ def test_the_order_of_items_in_a_sweep_does_not_show():
 
 
 @pytest.mark.parametrize("sparse_membership", [True, False])
-def test_labels_sets_and_arrays_are_starts(sparse_membership):
+def test_labels_sets_and_arrays_are_initializations(sparse_membership):
     A, group = noisy(5)
     sets = [np.flatnonzero(group == l) for l in range(8)]
     given = [group, group.tolist(), sets, [set(s.tolist()) for s in sets]]
-    found = [od.factorize(A, 8, init=init, sparse_membership=sparse_membership).H for init in given]
-    full = [h.toarray() if sparse.issparse(h) else h for h in found]
+    fits = [od.factorize(A, 8, init=init, sparse_membership=sparse_membership) for init in given]
+    full = [f.H.toarray() if sparse.issparse(f.H) else f.H for f in fits]
     for H in full[1:]:
         assert np.array_equal(full[0], H)
     if sparse_membership:
-        again = od.factorize(A, 8, init=found[0], max_iter=0, sparse_membership=True).H
+        again = od.factorize(A, 8, init=fits[0].H, max_iter=0, sparse_membership=True).H
         assert np.array_equal(again.toarray(), full[0])
     for init, message in [
         ([{0, 96}, {1}], "set 0 holds item 96, but items go from 0 to 95"),
@@ -131,7 +131,7 @@ def test_labels_sets_and_arrays_are_starts(sparse_membership):
             od.factorize(A, 8, init=init, sparse_membership=sparse_membership)
 
 
-def test_r_bounds_the_columns_and_more_than_are_found_stay_empty():
+def test_columns_beyond_those_found_are_empty():
     A = cliques(6)
     assert od.factorize(A, 4, sparse_membership=True).H.shape == (36, 4)
     with pytest.warns(UserWarning, match="the initialization finds 6 clusters, fewer than r=9"):
@@ -204,15 +204,15 @@ def test_what_cannot_be_sparse_is_refused_with_a_reason(A, options, message):
 def test_callback_sees_sweeps_and_rows_and_may_stop():
     A, _ = noisy(8)
     seen = []
-    with mock.patch("odsymnmf.solvers.sparse_losses.BLOCK", 40):
+    with mock.patch("odsymnmf.solvers.sparse_losses.BLOCK_ROWS", 40):
         f = od.factorize(A, "auto", callback=lambda s: seen.append(s) or s.n_iter == 3)
     assert f.status == "stopped"
     assert f.n_iter == 3
-    whole = [s for s in seen if s.rows is None]
-    assert [s.n_iter for s in whole] == [1, 2, 3]
+    complete = [s for s in seen if s.rows is None]
+    assert [s.n_iter for s in complete] == [1, 2, 3]
     assert {s.rows for s in seen} >= {None, 40, 80}
     assert all(s.H.shape[0] == A.shape[0] for s in seen)
-    for s in whole:
+    for s in complete:
         assert s.objective == pytest.approx(od.objective(A, s.H), rel=1e-9)
 
 
@@ -228,7 +228,7 @@ def test_an_interrupted_sweep_is_undone(loss, n_iter):
     options = {"loss": loss, "init": group, "tol": 0, "sparse_membership": True}
     expected = quiet(A, 8, max_iter=n_iter, **options)
     with (
-        mock.patch("odsymnmf.solvers.sparse_losses.BLOCK", 40),
+        mock.patch("odsymnmf.solvers.sparse_losses.BLOCK_ROWS", 40),
         pytest.warns(InterruptedWarning, match=f"after {n_iter} complete sweeps"),
     ):
         f = od.factorize(A, 8, callback=press, **options)

@@ -26,20 +26,20 @@ def clusters(A, loss="l2"):
 
 def recovered(sets, labels):
     known = {frozenset(np.flatnonzero(labels == c).tolist()) for c in range(labels.max() + 1)}
-    found = [set(s.tolist()) for s in sets]
-    best = [max(2 * len(k & f) / (len(k) + len(f)) for f in found) for k in known]
+    grown = [set(s.tolist()) for s in sets]
+    best = [max(2 * len(k & f) / (len(k) + len(f)) for f in grown) for k in known]
     return float(np.mean(best))
 
 
 def test_common_neighbors_are_counted(monkeypatch):
     A, _ = groups()
     stored = links(A)
-    whole = ego.ego_networks(stored)
-    monkeypatch.setattr(ego, "BLOCK", 50)
+    expected = ego.ego_networks(stored)
+    monkeypatch.setattr(ego, "BLOCK_ITEMS", 50)
     counts = ego.common_neighbors(stored)
     rows = np.repeat(np.arange(A.shape[0]), np.diff(stored.indptr))
     assert np.array_equal(counts, (A @ A).toarray()[rows, stored.indices])
-    for one, other in zip(ego.ego_networks(stored), whole, strict=True):
+    for one, other in zip(ego.ego_networks(stored), expected, strict=True):
         assert np.array_equal(one, other)
 
 
@@ -76,13 +76,13 @@ def test_a_hub_is_no_seed_and_joins_in_the_sweeps():
 
 def test_parts_of_a_group_are_merged_and_groups_are_not():
     A, labels = groups(seed=3)
-    whole = sets_from_labels(labels)
-    parts = [piece for s in whole for piece in (s[: len(s) // 2], s[len(s) // 2 :])]
+    planted = sets_from_labels(labels)
+    parts = [piece for s in planted for piece in (s[: len(s) // 2], s[len(s) // 2 :])]
     merged = merge_sets(links(A), parts)
-    assert sorted(s.tolist() for s in merged) == [s.tolist() for s in sorted(whole, key=min)]
-    again = merge_sets(links(A), whole)
-    assert sorted(s.tolist() for s in again) == sorted(s.tolist() for s in whole)
-    assert len(merge_sets(links(A), [whole[0], whole[0], whole[1]])) == 2
+    assert sorted(s.tolist() for s in merged) == [s.tolist() for s in sorted(planted, key=min)]
+    again = merge_sets(links(A), planted)
+    assert sorted(s.tolist() for s in again) == sorted(s.tolist() for s in planted)
+    assert len(merge_sets(links(A), [planted[0], planted[0], planted[1]])) == 2
 
 
 def test_memberships_of_sets_have_the_root_of_the_density():

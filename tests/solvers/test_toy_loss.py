@@ -52,7 +52,7 @@ class Toy(PairwiseLoss):
 def test_a_new_loss_is_one_class_and_one_line(monkeypatch, n_jobs):
     monkeypatch.setitem(losses.LOSSES, ("toy", "ignore"), Toy)
     A = np.kron(np.eye(3), np.ones((6, 6)))
-    found = od.factorize(A, 3, loss="toy", init="greedy", n_jobs=n_jobs)
-    assert found.objective == pytest.approx(2 * od.objective(A, found.H), abs=1e-9)
-    assert found.objective < 1e-6
-    assert (np.diff(found.history) <= 1e-9).all()
+    f = od.factorize(A, 3, loss="toy", init="greedy", n_jobs=n_jobs)
+    assert f.objective == pytest.approx(2 * od.objective(A, f.H), abs=1e-9)
+    assert f.objective < 1e-6
+    assert (np.diff(f.history) <= 1e-9).all()

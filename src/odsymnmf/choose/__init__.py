@@ -1,4 +1,4 @@
-"""Choose the number of clusters, and see the evidence for it."""
+"""Choose the number of clusters, with the evidence for it."""
 
 from odsymnmf.choose.criteria import agreement, description_length
 from odsymnmf.choose.result import NumberOfClusters

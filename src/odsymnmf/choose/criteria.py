@@ -18,11 +18,12 @@ from odsymnmf.utils import Array, plain_signature
 def description_length(A: Any, labels: ArrayLike) -> float:
     """Return the description length of a graph, in nats, under a degree-corrected block model.
 
-    The groups, the links between them, the degrees, and the graph given all these (Peixoto,
-    "Nonparametric Bayesian inference of the microcanonical stochastic block model", 2017). Links
-    between groups are described one by one, or as inside and outside alone (Zhang and Peixoto,
-    "Statistical inference of assortative community structures in networks", 2020), whichever is
-    shorter. Of two partitions, the one with the shorter description explains the graph better.
+    It describes the groups, the numbers of links between them, the degrees, and the graph given all
+    these (Peixoto, "Nonparametric Bayesian inference of the microcanonical stochastic block model",
+    2017). The numbers of links are given for every pair of groups, or only inside and between
+    groups (Zhang and Peixoto, "Statistical inference of assortative community structures in
+    networks", 2020), whichever is shorter. Of two partitions, the one with the shorter description
+    explains the graph better.
 
     Parameters
     ----------
@@ -62,9 +63,9 @@ def link_weight(weights: Array) -> float:
 
 
 def block_model_length(W: sparse.sparray, sizes: Array) -> float:
-    """Return the description length, up to the term that depends on the degrees of items alone.
+    """Return the description length without the term that depends on the degrees of items only.
 
-    W has the links between groups; its diagonal has twice the links inside.
+    W contains the links between groups, its diagonal twice the links inside a group.
     """
     B, n, ends = len(sizes), sizes.sum(), W.sum(axis=1)
     E, inside, across = ends.sum() / 2, W.diagonal() / 2, sparse.triu(W, k=1).data
@@ -90,20 +91,20 @@ def _log_choose(n: float, k: float) -> float:
 def adjusted_rand_index(a: Array, b: Array) -> float:
     """Return the adjusted Rand index of labels >= 0."""
     table = sparse.coo_array((np.ones(len(a)), (a, b))).tocsr().data
-    # Ordered pairs of items in one group of both, of a, of b, and all pairs.
-    both, first, second, pairs = (
+    # Ordered pairs of items in the same group of both, of a, of b, and all pairs.
+    in_both, in_a, in_b, pairs = (
         float(np.square(sizes, dtype=np.float64).sum() - len(a))
         for sizes in (table, np.bincount(a), np.bincount(b), len(a))
     )
-    if first + second in (0.0, 2 * pairs):
+    if in_a + in_b in (0.0, 2 * pairs):
         return 1.0
-    expected = first * second / pairs
-    return (both - expected) / ((first + second) / 2 - expected)
+    expected = in_a * in_b / pairs
+    return (in_both - expected) / ((in_a + in_b) / 2 - expected)
 
 
 @plain_signature
 def agreement(H: Any, K: Any) -> Array:
-    """Return the cosine of every column of H with its partner in K: how similar the clusters are.
+    """Return the cosine of every column of H with the matching column of K.
 
     Columns are matched one to one, so that the sum of h_l . k_m / (|h_l| |k_m|) over the matched
     pairs is maximal.
@@ -116,8 +117,8 @@ def agreement(H: Any, K: Any) -> Array:
     Returns
     -------
     ndarray of shape (r,)
-        From 0 to 1, in the order of the columns of H; 0 for a column that is zero or, if s < r, has
-        no partner.
+        From 0 to 1, in the order of the columns of H; 0 for a column that is zero or, if s < r, not
+        matched.
 
     Examples
     --------

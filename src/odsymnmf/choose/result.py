@@ -19,12 +19,12 @@ class NumberOfClusters:
     n_clusters : int
         The recommended number.
     evidence : {"clear", "weak", "none"}
-        "clear": clusters that are found again in every run. "weak": clusters that depend on the
-        run, or of a small graph; other numbers may be as good. "none": no clusters beyond those of
-        a random graph with the same degrees; ``n_clusters`` is 1, unless candidates or a resolution
+        "clear": the clusters are reproduced in every run. "weak": the clusters depend on the run,
+        or the graph is small; other numbers may be as good. "none": no clusters beyond those of a
+        random graph with the same degrees; ``n_clusters`` is 1, unless candidates or a resolution
         were given.
     reason : str
-        Why, in a sentence or two.
+        The reason for the choice, in one or two sentences.
     row : int or None
         The row of the table that was chosen; None if no partition was.
     table : dict of str to ndarray
@@ -34,8 +34,8 @@ class NumberOfClusters:
         to ``pandas.DataFrame``.
     partitions : list of ndarray of shape (n,)
         The labels of every row of the table; -1 for items that were left out. Those of graphs with
-        more than 3,000 items were found on a coarse graph, unless a resolution was given, and fits
-        improve them.
+        more than 3,000 items were computed on a coarse graph, unless a resolution was given; a fit
+        improves them.
     """
 
     n_clusters: int

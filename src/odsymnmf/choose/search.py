@@ -56,8 +56,8 @@ N_SAMPLE = 20_000
 # A partition is a candidate if its adjusted Rand index between runs is at least MIN_ARI, and its
 # modularity at least MIN_MODULARITY times the best. Stabilities that differ by SLACK are equal.
 MIN_ARI, MIN_MODULARITY, SLACK = 0.5, 0.5, 0.04
-# Groups that shorten the description by more than STRONG_GAIN nats per item should be found again
-# with an adjusted Rand index of REPRODUCED, in another run or at a neighboring resolution.
+# Groups that shorten the description by more than STRONG_GAIN nats per item must be reproduced with
+# an adjusted Rand index of REPRODUCED, in another run or at a neighboring resolution.
 STRONG_GAIN, REPRODUCED = 0.5, 0.9
 # Modularity must exceed that of N_RANDOM random graphs by N_DEVIATIONS standard deviations.
 N_RANDOM, N_DEVIATIONS = 20, 4.0
@@ -73,11 +73,11 @@ N_SUBSETS, SUBSET_FRACTION = 4, 0.7
 SUBSET_SLACK, MIN_SUBSET_ARI = 0.02, 0.5
 # A cluster of a smaller fraction of the mean size does not count.
 MIN_CLUSTER = 0.05
-# Fits that are only compared need not be close to a minimum.
+# Options of fits that are only compared, and need not be close to a minimum.
 SHORT_FIT: dict[str, Any] = {"max_iter": 20, "tol": 3e-3}
 
 EVIDENCE = {
-    "clear": "clusters that are found again in other runs",
+    "clear": "the clusters are reproduced in other runs",
     "weak": "the evidence is weak: other numbers may be as good",
     "none": "there is no clear structure: no partition is both stable and better than that of a "
     "random graph with the same degrees",
@@ -100,7 +100,7 @@ def n_clusters(
     random_state: Any = 0,
     verbose: int = 0,
 ) -> NumberOfClusters:
-    """Recommend a number of clusters, and show the alternatives.
+    """Recommend a number of clusters, with the alternatives.
 
     A graph is partitioned at a range of resolutions, several times each. The stability of a
     resolution is the mean adjusted Rand index of its partitions with each other and with those of
@@ -135,7 +135,7 @@ def n_clusters(
     random_state : int, Generator, RandomState or None
         Random seed; for graphs, None means 0.
     verbose : int
-        1 shows a progress bar (needs tqdm), 2 prints a line now and then.
+        1 shows a progress bar (needs tqdm), 2 prints a log line every few seconds.
 
     Returns
     -------
@@ -180,10 +180,10 @@ def n_clusters(
                 search.coarsen(ITEMS_PER_NODE)
                 result = search.run(given)
                 small = result.evidence == "none" or result.n_clusters > search.max_groups
-                if small and A.n > MIN_NODES * FINE:  # groups may be smaller than a few nodes
+                if small and A.n > MIN_NODES * FINE:  # groups may be smaller than a node
                     search.runs, search.step = fine, STEP**2
                     result = search.run(given)
-            else:  # groups of the graph itself are counted
+            else:  # the graph itself is partitioned
                 result = search.run(given, resolution)
         else:
             result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
@@ -194,7 +194,7 @@ def n_clusters(
 
 
 class Coarse(NamedTuple):
-    """A coarse graph, the volume of its nodes, the node of every item, and the items per node."""
+    """A coarse graph, the volumes of its nodes, the node of every item, the items per node."""
 
     graph: Any
     volume: Array
@@ -309,7 +309,7 @@ class GraphSearch:
         smallest = MIN_FRACTION * sizes.sum()
         k = np.count_nonzero(sizes * len(sizes) >= smallest)
         k = np.count_nonzero(sizes * k >= smallest)
-        # Groups of less than half the size that counts are described as one.
+        # Groups smaller than half of the smallest that counts are merged into one.
         is_counted = 2 * sizes * k >= smallest
         merged = renumber(np.where(is_counted, np.arange(len(sizes)), len(sizes))[groups])
         between, volume = aggregate(run.graph, run.volume, merged)

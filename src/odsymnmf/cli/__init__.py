@@ -18,7 +18,7 @@ __all__ = ["app", "main"]
 
 
 class Commands(click.Group):
-    """Commands whose errors are one line on stderr: 1 bad input, 2 usage, 130 or 143 signals."""
+    """Commands with errors of one line on stderr, and the exit codes of docs/command_line.md."""
 
     def invoke(self, ctx: click.Context) -> None:
         """Run a command; SIGTERM interrupts it as Ctrl-C does."""
@@ -49,7 +49,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(odsymnmf.__version__, message="odsymnmf %(version)s")
 def app() -> None:
-    """Cluster the items behind a graph or a table of similarities, softly and with overlaps.
+    """Cluster the items of a graph or a table of similarities, with soft, overlapping clusters.
 
     \b
     odsymnmf cluster graph.csv -o run

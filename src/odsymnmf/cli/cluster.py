@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from odsymnmf import ODSymNMF
 
 RUN: Table = {
-    "weights": (click.Path(), None, "File with weights of pairs, 1 by default; 0 is unknown."),
+    "weights": (click.Path(), None, "File with weights of pairs; 0 marks an unknown pair."),
     "scheduler": (str, None, "Address of a Dask scheduler; INPUT is parquet, a file or a folder."),
     "force": (bool, False, "Replace an existing run."),
     "quiet": (bool, False, "Print only errors.", "-q"),
@@ -69,7 +69,7 @@ def cluster(
 
     runs.check_directory(folder, force=force)  # before the fit
     start = time.perf_counter()
-    more: dict[str, Any] = {"input": {"options": reading}}
+    details: dict[str, Any] = {"input": {"options": reading}}
     idf = pairs = None
     if scheduler is not None:
         from odsymnmf.cli.scheduler import connected, read_edges
@@ -77,12 +77,12 @@ def cluster(
         ctx.with_resource(connected(scheduler))
         data = read_edges(inputs[0], **reading)
     elif is_text:
-        data, more["words"], idf = read_texts(inputs, texts)
+        data, details["words"], idf = read_texts(inputs, texts)
     else:
         data = io.read(inputs[0], features=parameters["affinity"] != "precomputed", **reading)
     if weights is not None:
         pairs = io.read_weights(weights, data.names)
-        more["input"]["weights"] = f"{weights}, {pairs.nnz // 2:,} pairs"
+        details["input"]["weights"] = f"{weights}, {pairs.nnz // 2:,} pairs"
     seconds = {"read": time.perf_counter() - start}
     for line in data.messages:
         note(f"note: {line}")
@@ -91,7 +91,7 @@ def cluster(
     model = _fit(data, parameters, pairs, verbose=_verbose(quiet))
     seconds["fit"] = time.perf_counter() - start
     model._terms, model._idf = data.feature_names, idf
-    record = summary.record(model, data, inputs, parameters, seconds, **more)
+    record = summary.record(model, data, inputs, parameters, seconds, **details)
     text = _save(model, data, record, folder, force)
     for line in summary.advice(model, record, folder):
         note(line)
@@ -120,8 +120,8 @@ def _check_usage(
     if is_text and reading:
         option = next(iter(reading)).replace("_", "-")
         raise click.UsageError(f"--text cannot be combined with --{option}")
-    other = is_text or parameters["sparse_membership"] or {"format", "header"} & {*reading}
-    if scheduler is not None and (other or affinity not in (None, "precomputed")):
+    is_local = is_text or parameters["sparse_membership"] or {"format", "header"} & {*reading}
+    if scheduler is not None and (is_local or affinity not in (None, "precomputed")):
         raise click.UsageError(
             "--scheduler reads parquet files of links; leave --many, --text, --affinity, --format "
             "and --header out"
@@ -151,7 +151,7 @@ def _fit(data: Any, parameters: dict[str, Any], weights: Any, *, verbose: int) -
 
 
 def _verbose(quiet: bool) -> int:
-    """Return what the estimator shows: nothing, a progress bar, or lines for a log."""
+    """Return ``verbose``: no output, a progress bar on a terminal, or log lines."""
     if quiet:
         return 0
     return 1 if sys.stderr.isatty() and find_spec("tqdm") else 2

@@ -45,7 +45,7 @@ def count_or_fraction(text: str) -> Any:
     return int(text) if text.isdecimal() else float(text)
 
 
-# Copied from the library, so that help texts need not import it; a test compares them.
+# Copies of names in the library, which help texts do not import; a test compares them.
 FORMATS = (
     *("edges", "table", "npy", "npz", "mtx", "parquet"),
     *("graphml", "gexf", "gml", "pajek", "adjlist"),
@@ -62,7 +62,7 @@ FIT: Table = {
     "n_clusters": (
         parsed(cluster_numbers, "N|N-N|auto"),
         "auto",
-        "Number of clusters; 2-30 chooses the best of these, auto any number.",
+        "Number of clusters; auto, or a range such as 2-30, chooses the best number.",
         "-r",
     ),
     "resolution": (float, None, "With -r auto, for graphs: larger values give more clusters."),
@@ -72,26 +72,26 @@ FIT: Table = {
         "l2",
         "Squared errors, absolute errors, both (--l1-ratio), or the larger of the two.",
     ),
-    "l1_ratio": (float, 0.5, "Share of absolute errors, with --loss mixed."),
+    "l1_ratio": (float, 0.5, "Weight of absolute errors, with --loss mixed."),
     "affinity": (
         click.Choice(["precomputed", "cosine", "rbf", "nearest_neighbors"]),
         None,
-        "precomputed (default): INPUT holds similarities or links. Otherwise it holds features, "
-        "one row per item, and this is how rows are compared; cosine for texts.",
+        "precomputed (default): INPUT contains similarities or links. Otherwise it contains "
+        "features, one row per item, compared in this way; cosine for texts.",
     ),
     "n_neighbors": (int, 10, "Neighbors of each item, with --affinity nearest_neighbors."),
     "gamma": (float, None, "exp(-gamma |x - y|^2), with --affinity rbf; 1 / features by default."),
-    "init": (click.Choice(INITIALIZATIONS), "auto", "First initialization; ego with --many only."),
+    "init": (click.Choice(INITIALIZATIONS), "auto", "First initialization; ego only with --many."),
     "n_init": (int, 1, "Number of initializations; all but the first are random."),
-    "normalize": (click.Choice(["auto", "degree", "none"]), "auto", "Divide by roots of degrees."),
+    "normalize": (click.Choice(["auto", "degree", "none"]), "auto", "Normalization by degrees."),
     "upper": (parsed(bound, "FLOAT|auto|none"), "auto", "Upper bound on memberships."),
     "zero_weight": (float, 1.0, "Weight of the pairs that INPUT does not list."),
-    "restarts": (int, None, "Rounds of column restarts; by default 10 for l1 and mixed, else 0."),
+    "restarts": (int, None, "Rounds of column restarts; default 10 for l1 and mixed, else 0."),
     "max_iter": (int, 200, "Maximum number of iterations."),
     "tol": (float, 1e-4, "Tolerance for stopping."),
     "n_jobs": (int, None, "Number of threads, -1 for all cores; any number gives the same result."),
     "random_state": (int, 0, "Random seed."),
-    "checkpoint": (click.Path(), None, "File from which the same command resumes after a crash."),
+    "checkpoint": (click.Path(), None, "File from which the same command resumes the fit."),
     "checkpoint_every": (float, 60.0, "Seconds between two checkpoints."),
 }
 # Arguments of io.read.
@@ -100,7 +100,7 @@ READING: Table = {
     "header": (bool, None, "Whether the first row of an edge list or a table is a header."),
     "columns": (COLUMNS, None, "Columns of an edge list, by name or by number from 1."),
     "weight_column": (str, None, "Column of the weights; of a graph file, the edge attribute."),
-    "symmetrize": (click.Choice(["max", "mean", "sum"]), None, "How to combine both directions."),
+    "symmetrize": (click.Choice(["max", "mean", "sum"]), None, "Combination of both directions."),
 }
 OUTPUT: Table = {
     "output": (click.Path(path_type=Path), None, "Folder to create; named after the input.", "-o"),
@@ -126,7 +126,7 @@ def options(*tables: Table) -> Callable[[Any], Any]:
 
 
 def given(parameters: dict[str, Any], table: Table) -> dict[str, Any]:
-    """Remove the options of a table from the parameters; return those without the default value."""
+    """Remove the options of a table from the parameters; return those that are not the default."""
     values = {name: parameters.pop(name) for name in table}
     return {name: value for name, value in values.items() if value is not table[name][1]}
 
@@ -145,7 +145,7 @@ def one_line(error: BaseException) -> str:
 
 
 def plain(name: str, length: int = 30) -> str:
-    """Return a name in one line without control characters, which terminals interpret."""
+    """Return a name in one line without control characters, for a terminal."""
     line = " ".join(str(name).split())
     line = "".join("?" if unicodedata.category(c) in {"Cc", "Cf", "Cs"} else c for c in line)
     return line if len(line) <= length else line[: length - 1] + "…"

@@ -26,11 +26,11 @@ def predict(
 ) -> None:
     """Find memberships of the items in NEW, with those of RUN held fixed.
 
-    RUN is a folder that odsymnmf cluster has written, or the model.npz in it. NEW is like its
+    RUN is a folder written by odsymnmf cluster, or the model.npz in it. NEW has the form of its
     input: links of new items to those of the run; a table of similarities, a row for each new item
     and a column for each item of the run; rows of features; or texts. Two files are written,
-    labels.csv and membership.csv (membership.npz for a run with --many). A file of texts is read as
-    that of the run was (--text-column, --lines) if its name ends in the same way.
+    labels.csv and membership.csv (membership.npz for a run with --many). A file of texts is read
+    with the options of the run (--text-column, --lines) if its name has the same ending.
 
     \b
     odsymnmf predict run new.csv -o predicted
@@ -42,15 +42,13 @@ def predict(
     output = output or output_name(inputs[0], "predicted")
     form = {"text_column": text_column, "lines": lines}
     check_options({name: value for name, value in form.items() if value})
-    runs.check_directory(output)  # before the work
+    runs.check_directory(output)  # before reading
     path = run / "model.npz" if run.is_dir() else run
     if not path.exists():
-        raise io.InputError(
-            f"{path}: no such file; give a folder that odsymnmf cluster has written"
-        )
+        raise io.InputError(f"{path}: no such file; give a folder written by odsymnmf cluster")
     model, record = load(path), runs.read_record(run) if run.is_dir() else {}
     if not hasattr(model, "labels_"):
-        raise io.InputError(f"{path} holds a factorization, which cannot predict; give a run")
+        raise io.InputError(f"{path} contains a factorization, which cannot predict; give a run")
     if model._idf is not None:
         names, X = _texts(inputs, model, form if any(form.values()) else _form(record, inputs))
     elif len(inputs) > 1:
@@ -139,7 +137,7 @@ def _strengths(model: Any, H: Any, clusters: Any) -> list[float]:
 
     H = sparse.csr_array(H, dtype=np.float64)
     explained = sparse.csr_array(H * model.membership_.sum(axis=0))
-    own = explained[np.arange(len(clusters)), np.maximum(clusters, 0)]
+    by_label = explained[np.arange(len(clusters)), np.maximum(clusters, 0)]
     total = explained.sum(axis=1)
-    strengths = np.divide(own, total, out=np.zeros(len(clusters)), where=total > 0)
+    strengths = np.divide(by_label, total, out=np.zeros(len(clusters)), where=total > 0)
     return strengths.round(6).tolist()

@@ -24,7 +24,7 @@ def record(
     inputs: Sequence[str],
     parameters: dict[str, Any],
     seconds: dict[str, float],
-    **more: Any,
+    **details: Any,
 ) -> dict[str, Any]:
     """Return the content of run.json."""
     from importlib.metadata import version  # slow to import
@@ -39,10 +39,10 @@ def record(
             "format": data.format,
             "items": len(data.names),
             "messages": list(data.messages),
-            **more.pop("input"),
+            **details.pop("input"),
         },
         "parameters": parameters,
-        **more,
+        **details,
         "settings": model.settings_,
         "choice": search
         and {
@@ -117,7 +117,7 @@ def summary(
 
 
 def advice(model: "ODSymNMF", record: dict[str, Any], folder: Path) -> list[str]:
-    """Return hints, and what to do if the fit has not converged."""
+    """Return hints, and advice if the fit has not converged."""
     if record["fit"]["interrupted"]:
         return [f"interrupted: the result so far ({record['fit']['end']}) is in {folder}"]
     hints = [f"hint: {model.settings_['hint']}"] if "hint" in model.settings_ else []
@@ -145,5 +145,5 @@ def cluster_table(
 
 def input_name(paths: Sequence[str]) -> str:
     """Return the name of the input."""
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return plain(Path(paths[0]).resolve().name, 100) + more
+    suffix = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return plain(Path(paths[0]).resolve().name, 100) + suffix

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 MIN_TEXTS = 50
 SETTINGS: dict[str, Any] = {"stop_words": "english", "min_df": 3, "max_df": 0.5, "ngrams": 1}
 FEW_TEXTS = {"min_df": 1, "max_df": 1.0}
-# Words as in scikit-learn: two or more letters or digits.
+# The words of scikit-learn's vectorizers: two or more letters or digits.
 WORD = re.compile(r"\b\w\w+\b")
 
-COUNT_OR_FRACTION = parsed(count_or_fraction, "INTEGER|FLOAT")
+COUNT = parsed(count_or_fraction, "INTEGER|FLOAT")
 
 # Arguments of io.read_texts.
 FORM: Table = {
@@ -26,16 +26,16 @@ FORM: Table = {
     "lines": (bool, False, "Every line of the file is a separate text."),
 }
 TEXTS: Table = {
-    "text": (bool, False, "INPUT holds texts: a folder, files, or a table with a column of texts."),
+    "text": (bool, False, "INPUT is a folder of texts, files, or a table with a column of texts."),
     **FORM,
     "stop_words": (click.Path(), None, "Words to ignore: english (default), none, or a file."),
-    "min_df": (COUNT_OR_FRACTION, None, "Ignore words in fewer texts; 3, or 1 for fewer than 50."),
-    "max_df": (
-        COUNT_OR_FRACTION,
+    "min_df": (
+        COUNT,
         None,
-        "Ignore words in more texts; 0.5, or 1.0 for fewer than 50.",
+        "Ignore words in fewer texts; default 3, or 1 for fewer than 50 texts.",
     ),
-    "ngrams": (int, None, "Also use phrases of up to this many words; 1 by default."),
+    "max_df": (COUNT, None, "Ignore words in more texts; default 0.5, or 1.0 for fewer than 50."),
+    "ngrams": (int, None, "Largest number of words in a phrase; default 1."),
 }
 
 
@@ -65,10 +65,10 @@ def read_texts(
     empty = [plain(names[i]) for i in (X.getnnz(axis=1) == 0).nonzero()[0]]
     messages = []
     if empty:
-        more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
+        suffix = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
         messages.append(
-            f"texts without any of the words that are used, which will be in no cluster: "
-            f"{', '.join(map(repr, empty[:3]))}{more}"
+            "texts without any of the selected words, which will be in no cluster: "
+            f"{', '.join(map(repr, empty[:3]))}{suffix}"
         )
     terms = [*vectorizer.get_feature_names_out()]
     return io.Dataset(X, names, "text", messages, feature_names=terms), settings, vectorizer.idf_

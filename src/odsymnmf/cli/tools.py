@@ -16,19 +16,19 @@ PLOT: Table = {
 }
 
 
-@click.command(short_help="Compare labels with a known truth.")
+@click.command(short_help="Compare labels with known groups.")
 @click.argument("labels", type=click.Path())
 @click.argument("truth", type=click.Path())
 @click.option("--covers", is_flag=True, help="Compare clusters that may overlap.")
 def score(labels: str, truth: str, covers: bool) -> None:
     """Compare LABELS, a run or its labels.csv, with TRUTH; both are tables of names and groups.
 
-    Items are matched by name. Accuracy is the share of items that are right under the best
+    Items are matched by name. Accuracy is the fraction of correctly labeled items under the best
     matching of clusters with groups; NMI and ARI are those of scikit-learn.
 
-    With --covers, LABELS is a run, or like TRUTH a file with the names of one cluster per line;
-    a name may be on several. The output is the overlapping NMI, the mean best-match F1 and the
-    omega index.
+    With --covers, TRUTH has the names of one cluster per line, and LABELS is a run or another such
+    file; a name may be on several lines. The output is the overlapping NMI, the mean best-match F1
+    and the omega index.
     """
     from odsymnmf import metrics
     from odsymnmf.io import InputError, read_labels
@@ -102,19 +102,19 @@ def _print(lines: dict[str, Any]) -> None:
         click.echo(f"{name:17}{value}")
 
 
-def _report_missing(number: int, path: str, other: str) -> None:
+def _report_missing(number: int, path: str, compared: str) -> None:
     if number:
-        click.echo(f"left out because {other} does not have them: {number} of {path}", err=True)
+        click.echo(f"left out, because they are not in {compared}: {number} of {path}", err=True)
 
 
 @click.command(short_help="Draw a picture of a run.", context_settings={"show_default": True})
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Picture.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Image.")
 @options(PLOT)
 def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> None:
-    """Draw the matrix, convergence or memberships of RUN, a folder written by cluster.
+    """Draw the matrix, convergence or memberships of RUN, a folder written by odsymnmf cluster.
 
-    The picture is a file .png, .svg or .pdf.
+    The picture is a .png, .svg or .pdf file.
     """
     if output.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise click.UsageError(f"{output} must end in .png, .svg or .pdf")
@@ -125,7 +125,7 @@ def plot(run: Path, kind: str, output: Path, graph: str | None, force: bool) -> 
 
     if output.exists() and not force:
         raise FileExistsError(f"{output} already exists; use --force to replace it")
-    matplotlib.use("Agg")  # there may be no screen
+    matplotlib.use("Agg")  # needs no screen
     figure = _axes(run, kind, graph).figure
     output.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(output) as file:
@@ -157,7 +157,7 @@ def _axes(run: Path, kind: str, graph: str | None) -> Any:
 
 @click.command()
 def info() -> None:
-    """Show versions, threads, and where compiled code is cached."""
+    """Show versions, threads, and the location of compiled code."""
     import numba
     import sklearn
 

@@ -1,4 +1,4 @@
-"""The workers of a distributed fit, created again on those present when one is lost."""
+"""The workers of a distributed fit. If one is lost, they are created again on the others."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ from odsymnmf.utils import Array
 CHECK_EVERY = 0.5
 # Seconds to wait for the first worker.
 TIMEOUT = 300.0
-# How often a call is tried.
+# Maximum number of attempts of a call.
 N_TRIES = 10
 
 

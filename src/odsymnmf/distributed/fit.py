@@ -99,7 +99,7 @@ class RemoteSimilarity:
 
     @property
     def diagonal_rounding(self) -> Any:
-        """What cancels in a product for each item: |x_i|^2 for documents."""
+        """The term of each item that cancels in a product: |x_i|^2 for documents."""
         return self._statistics.row_squares if self.n_features else 0.0
 
     @property
@@ -157,7 +157,7 @@ class RemoteSimilarity:
         return np.concatenate(self.group.call("product", V))
 
     def products(self, H: Array) -> Any:
-        """Return a copy of X^T H of documents, which the workers keep up to date."""
+        """Return a copy of X^T H for documents, which the workers update."""
         arrays = {"Z": np.empty((self.n_features, H.shape[1]))} if self.n_features else {}
         return SimpleNamespace(state=lambda: arrays)
 
@@ -204,7 +204,7 @@ class RemoteSimilarity:
 
 
 class RemoteRounds(Rounds):
-    """Sweeps by a group of workers; H and the sums over it are also with the client."""
+    """Sweeps by a group of workers; the client has copies of H and of the sums over H."""
 
     def __init__(self, group: WorkerGroup, solver: Any):
         super().__init__(solver)

@@ -112,7 +112,7 @@ class BlockFacts(NamedTuple):
 
 
 def facts_of(block: CleanRows) -> BlockFacts:
-    """Return what the layout of a fit depends on."""
+    """Return the facts that determine the layout of a fit."""
     M, unknown = block.matrix, block.unknown
     is_sparse = sparse.issparse(M)
     counts = np.diff(M.indptr) if is_sparse else np.full(*M.shape)
@@ -221,8 +221,8 @@ def from_edges(
     sent = [split(part, columns, is_int, shared, blocks) for part in parts]
     edges = [gather([pieces[b] for pieces in sent], n) for b in range(len(blocks))]
     facts = dask.compute(*(describe(M, *block) for M, block in zip(edges, blocks, strict=True)))
-    how = _combination(facts, symmetrize, ids)
-    rows = [symmetric(M, how, *block) for M, block in zip(edges, blocks, strict=True)]
+    combination = _combination(facts, symmetrize, ids)
+    rows = [symmetric(M, combination, *block) for M, block in zip(edges, blocks, strict=True)]
     names = None if is_int and ids[-1] == n - 1 else ids.tolist()
     return RowBlocks(rows, starts, n, names=names, is_symmetric=True)
 
@@ -241,10 +241,10 @@ def _split_edges(
     """Return for each block of items the edges (i, j, weight) that touch it."""
     import pandas as pd
 
-    own_ids, edges = _number_items(part, columns, is_int)
+    part_ids, edges = _number_items(part, columns, is_int)
     if edges is None:
         return [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))] * len(blocks)
-    i, j = pd.Index(ids).get_indexer(own_ids)[np.array(edges[:2])]
+    i, j = pd.Index(ids).get_indexer(part_ids)[np.array(edges[:2])]
     weights = np.ones(len(i)) if edges.weights is None else edges.weights
     pieces = []
     for start, stop in blocks:
@@ -304,8 +304,8 @@ def _combination(parts: tuple[Directions, ...], symmetrize: str | None, ids: Arr
     )
 
 
-def _symmetric_rows(M: Any, how: str, start: int, stop: int) -> Any:
+def _symmetric_rows(M: Any, combination: str, start: int, stop: int) -> Any:
     """Return rows of the symmetric matrix, NaN for unknown pairs."""
     M, unknown = fill_from_transpose(M)
-    rows = combine(M, how)[start:stop]
+    rows = combine(M, combination)[start:stop]
     return rows if unknown is None else sparse.csr_array(rows + unknown[start:stop] * np.nan)

@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Smallest and largest entry of some rows of A or X, and others."""
+    """Statistics of some rows of A or X."""
 
     low: float
     high: float
@@ -47,9 +47,9 @@ class Statistics(NamedTuple):
 
 
 class FitWorker:
-    """A Dask actor. `run` calls a method in a thread, so that messages are received meanwhile.
+    """A Dask actor. `run` calls a method in a thread, so that it can receive messages.
 
-    The thread is not one of Dask's: there, two fits on the same workers could deadlock.
+    The thread is not one of Dask's, in which two fits on the same workers could deadlock.
     """
 
     def __init__(self, layout: Layout, rank: int, n_threads: int, rows: Any, starts: list[int]):
@@ -152,10 +152,10 @@ class FitWorker:
         """Return the largest |A_ij - A_ji| with (i, j) and both values, given the own rows."""
         ranges = self.layout.ranges
         messages, gaps = [rows[:, columns] for columns in ranges], []
-        for columns, block, other in zip(ranges, messages, self.exchange(messages), strict=True):
-            gap, i, j = largest_difference(block, other.T)
+        for columns, block, received in zip(ranges, messages, self.exchange(messages), strict=True):
+            gap, i, j = largest_difference(block, received.T)
             pair = self.row_range.start + i, columns.start + j
-            gaps.append((gap, pair, (block[i, j], other[j, i])))
+            gaps.append((gap, pair, (block[i, j], received[j, i])))
         return max(self.all_gather(max(gaps)))
 
     def scale(self, s: Array) -> None:
@@ -256,7 +256,7 @@ def compress(result: Any) -> Any:
 
 
 def decompress(result: Any) -> Any:
-    """Return what was given to `compress`, with the rows that moved."""
+    """Return the argument of `compress`, with only the rows that moved."""
     if not isinstance(result, RowUpdates):
         return result
     return result._replace(rows=result.rows.toarray())
@@ -302,7 +302,7 @@ class DocumentRows:
         self.n, self.m, self.dtype = worker.layout.n, worker.layout.m, own_rows.dtype
         self.is_sparse = sparse.issparse(own_rows)
         self.X = _all_rows(own_rows, worker.row_range, self.n)
-        # A task of a round is about some features.
+        # Each task of a round has a range of features.
         width = products.N_SPARSE if self.is_sparse else products.N_DENSE
         n_tasks = -(-self.m // width)
         self.owners = [task * worker.size // n_tasks for task in range(n_tasks)]
@@ -318,11 +318,11 @@ class DocumentRows:
         return DocumentRows(scale_rows(self.own_rows, s), self.worker)
 
     def products(self, H: Array) -> Any:
-        """Return X^T H, which follows changes of H."""
+        """Return X^T H, which is updated with H."""
         kind = products.GramProducts if self.is_sparse else products.DenseGramProducts
         Z = np.concatenate(self.worker.all_gather(products.feature_sums(self.columns, H)))
         shared = kind(self.X, self.diagonal, Z, self.columns, self.first_feature)
-        # For dense features, the first task is about the diagonal.
+        # For dense features, the first task is that of the diagonal.
         shared.task_owners = np.array(self.owners if self.is_sparse else [0, *self.owners])
         return shared
 
@@ -336,8 +336,8 @@ class DocumentRows:
         """Return the part of |X^T X|^2 in the rows of the own features."""
         columns, total = self.columns.astype(np.float64), 0.0
         for rank in range(self.worker.size):
-            other = self.worker.all_gather(columns if rank == self.worker.rank else None)[rank]
+            received = self.worker.all_gather(columns if rank == self.worker.rank else None)[rank]
             for b in blocks(columns.shape[1], 1024):
-                product = columns[:, b].T @ other
+                product = columns[:, b].T @ received
                 total += float(np.sum((product.data if self.is_sparse else product) ** 2))
         return total

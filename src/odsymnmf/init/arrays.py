@@ -36,7 +36,7 @@ def scale_to_fit(A: Similarity, H: Array) -> Array:
 
 
 def zero(solver: Any, r: int, rng: RandomSource | None = None) -> Array:
-    """Return H after one sweep from a start with a single entry per column.
+    """Return H after one sweep from an H with a single entry per column.
 
     With H = 0 the optimum of an entry is undefined, and no entry would change.
     """
@@ -53,7 +53,7 @@ def zero(solver: Any, r: int, rng: RandomSource | None = None) -> Array:
 def single_entries(solver: Any, r: int) -> Array:
     """Return H with one entry per column, each of a different item.
 
-    The items are those of largest degree that are not linked to each other, while there are such.
+    The items are those of largest degree that are not linked to each other, if possible.
     """
     A = solver.A
     H = np.zeros((A.n, r), dtype=A.dtype)

@@ -25,25 +25,19 @@ MIN_FREE = 0.5
 N_STEPS, MIN_ENTRY = 3, 0.15
 # Minimum number of items of a set.
 MIN_SIZE = 3
-# Items, or seeds, of one call of a kernel: Ctrl-C is handled between calls.
-BLOCK = 2**16
+# Items per call of a kernel: Ctrl-C is handled between calls.
+BLOCK_ITEMS = 2**16
 
 
 def ego_networks(A: Links) -> list[Array]:
-    """Return overlapping sets of items, each grown from the ego network of one item.
+    """Return overlapping sets of at least ``MIN_SIZE`` items, each grown from an ego network.
 
-    Ego networks are those of the graph of the links whose ends have more common neighbors than
-    expected by chance (and at least one): few of these links leave their group, even if half of
-    all links do. They are visited in the order of the gain of
-    one column on them alone, e^2 / (s (s - 1)) with e twice the number of links and s the number of
-    items, times the fraction of their links that stay inside; those with most items already in
-    sets are skipped. Each is grown and pruned on A three times. No number of clusters and no
-    resolution is needed; the cost is proportional to the number of triangles.
-
-    Parameters
-    ----------
-    A : Links
-        Symmetric, sorted, without diagonal; negative similarities are left out.
+    Only links whose ends have more common neighbors than expected by chance form ego networks: few
+    of them are between groups, even if half of all links are. Ego networks are visited in the order
+    of the gain of a column on them, e^2 / (s (s - 1)) with e twice the number of links and s the
+    number of items, times the fraction of their links that are inside. They are skipped if most
+    items are in sets already. Each is grown and pruned on A three times. No number of clusters and
+    no resolution is needed; the cost is proportional to the number of triangles.
     """
     n = len(A.indptr) - 1
     degree = np.diff(A.indptr)
@@ -53,7 +47,7 @@ def ego_networks(A: Links) -> list[Array]:
     order = _order_by_gain(seeds)
     sets: list[Array] = []
     covered = np.zeros(n, dtype=np.bool_)
-    for b in blocks(len(order), BLOCK):
+    for b in blocks(len(order), BLOCK_ITEMS):
         items, begin = sparse_sets.ego_sets(
             order[b],
             seeds,
@@ -97,7 +91,7 @@ def incidence(n: int, sets: Sequence[Array]) -> sparse.csr_array:
 def order_by_strongest(H: sparse.csr_array) -> Array:
     """Return the items ordered by their strongest column, items without memberships last.
 
-    Consecutive items are then often neighbors in the graph, so that their rows are in the cache.
+    Consecutive items are then often linked, so that the rows of neighbors are in the cache.
     """
     strongest = np.full(H.shape[0], H.shape[1])
     rows = np.repeat(np.arange(H.shape[0]), np.diff(H.indptr))
@@ -108,7 +102,7 @@ def order_by_strongest(H: sparse.csr_array) -> Array:
 
 
 def reordered(A: Links, order: Array) -> Links:
-    """Return A with row p that of item ``order[p]``, and columns alike."""
+    """Return A with the items in this order, in rows and columns."""
     n = len(order)
     inverse = np.empty(n, dtype=np.int32)
     inverse[order] = np.arange(n, dtype=np.int32)
@@ -134,10 +128,10 @@ def _both_ends(A: Links, selected: Array) -> Array:
 
 
 def common_neighbors(A: Links) -> Array:
-    """Return how many neighbors the ends of each link have in common."""
+    """Return the number of common neighbors of the ends of each link."""
     n, counts = len(A.indptr) - 1, np.zeros(len(A.indices), dtype=np.int32)
     above, where = sparse_sets.upper_starts(A.indptr, A.indices), np.full(n, -1, dtype=np.int64)
-    for b in blocks(n, BLOCK):
+    for b in blocks(n, BLOCK_ITEMS):
         sparse_sets.common_neighbors(b.start, b.stop, A.indptr, A.indices, above, where, counts)
     sparse_sets.mirror(A.indptr, A.indices, above, counts)
     return counts

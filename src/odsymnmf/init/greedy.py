@@ -9,8 +9,8 @@ from odsymnmf.utils import Array
 
 # The virtual diagonal of A, as a multiple of the largest similarity.
 SELF_SIMILARITY = 2.0
-# A rebuilt column is complete after this many additions in a row without a membership.
-PATIENCE = 10
+# A rebuilt column is complete after this many consecutive items without a membership.
+MAX_FAILURES = 10
 
 
 class ColumnBuilder:
@@ -31,7 +31,7 @@ class ColumnBuilder:
             np.zeros(n, dtype=H.dtype), np.zeros(len(columns)), np.zeros(2), float(first)
         )
         self.taken = np.zeros(n, dtype=bool)
-        self.begun = False
+        self.is_started = False
         # v = A w and c = B^T w for w = 1, until an item is added.
         self.v, self.c = degrees + self.self_similarity, columns
         # w = A 1_J, and v and c for this w, from the first item on.
@@ -42,10 +42,10 @@ class ColumnBuilder:
 
         The first item is not in ``avoid``.
         """
-        excluded = self.taken if self.begun or avoid is None else avoid
+        excluded = self.taken if self.is_started or avoid is None else avoid
         k = kernels.greedy.best_item(self.v, self.H, self.c, excluded)
         self.solver.set_greedy_entries(np.array([k]), self.H, self.column)
-        self.taken[k] = self.begun = True
+        self.taken[k] = self.is_started = True
         self.v, self.c = self._add(int(k))
         return bool(self.column.h[k] > 0)
 
@@ -55,13 +55,13 @@ class ColumnBuilder:
         With ``only_positive``, those of the items with a positive score.
         """
         A = self.solver.A
-        rest = np.flatnonzero(~self.taken & (self.v > 0) if only_positive else ~self.taken)
-        scores = self.v[rest] - np.einsum("il,l->i", self.B[rest], self.c)
+        items = np.flatnonzero(~self.taken & (self.v > 0) if only_positive else ~self.taken)
+        scores = self.v[items] - np.einsum("il,l->i", self.B[items], self.c)
         order = np.argsort(-scores, kind="stable")
-        rest = rest[order[scores[order] > 0] if only_positive else order]
-        for b in A.item_blocks(len(rest)):
-            self.solver.set_greedy_entries(rest[b], self.H, self.column)
-        return rest
+        items = items[order[scores[order] > 0] if only_positive else order]
+        for b in A.item_blocks(len(items)):
+            self.solver.set_greedy_entries(items[b], self.H, self.column)
+        return items
 
     def _add(self, k: int) -> tuple[Array, Array]:
         """Add item k to J; return v and c."""
@@ -91,13 +91,13 @@ def rebuild_column(
 ) -> tuple[Array, Array]:
     """Return a greedy column for a restart, and the items that were tried.
 
-    The first item is not in ``avoid``. Items are added one by one until PATIENCE items in a row get
-    no membership; then only the items with a positive score are tried.
+    The first item is not in ``avoid``. Items are added one by one until MAX_FAILURES consecutive
+    items get no membership; then only the items with a positive score are tried.
     """
     builder, n_failed = ColumnBuilder(solver, H, degrees, columns), 0
     for _ in range(min(solver.A.n, n_picks)):
         n_failed = 0 if builder.add_best_item(avoid) else n_failed + 1
-        if n_failed == PATIENCE:
+        if n_failed == MAX_FAILURES:
             break
     added = np.flatnonzero(builder.taken)
     return builder.column.h, np.append(added, builder.add_remaining_items(only_positive=True))

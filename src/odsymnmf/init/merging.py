@@ -1,9 +1,9 @@
 """Merging of sets that are parts of one group, which corrects the number of clusters.
 
-Coordinate descent changes single entries, so two columns that share a group remain two. Two sets
-are merged if one column on their union would explain nearly as much as two columns do. For disjoint
-sets of the same size and density p, with density q between them, that is q > 0.26 p: a ratio of
-densities, so that there is no resolution to choose.
+Coordinate descent changes single entries, so it cannot join two columns that are parts of one
+group. Two sets are merged if one column on their union would explain nearly as much as two columns.
+For disjoint sets of the same size and density p, with density q between them, this is q > 0.26 p.
+The criterion is a ratio of densities, so that no resolution has to be chosen.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,12 @@ from odsymnmf.utils import Array
 
 # One column must explain this fraction of what two columns explain.
 MIN_RATIO = 0.8
-# Rounds of merging; in a round, a set is merged with at most one other set.
+# Maximum number of rounds of merging; in a round, a set is merged with at most one other set.
 N_ROUNDS = 6
 # Sweeps before columns are merged.
 N_SWEEPS = 3
-# Merge again, at most MAX_MERGERS times, while fewer than this fraction of the columns remain.
-MIN_REMAINING, MAX_MERGERS = 0.97, 3
+# Columns are merged at most MAX_MERGES times, until at least this fraction of the columns remain.
+MIN_REMAINING, MAX_MERGES = 0.97, 3
 # An item belongs to a column if its entry is at least this fraction of the column's largest.
 MIN_MEMBERSHIP = 0.2
 
@@ -38,11 +38,11 @@ def merge_columns(
     sweep_of: Callable[[SparseLoss], AbstractContextManager[Callable[[], Any]]],
 ) -> SparseH:
     """Sweep M, merge columns that are parts of one group, and return the new memberships."""
-    for _ in range(MAX_MERGERS):
+    for _ in range(MAX_MERGES):
         with sweep_of(make_fit(M)) as sweep:
             for _ in range(N_SWEEPS):
                 sweep()
-        parts = column_sets(M.csr(), MIN_MEMBERSHIP, 2)
+        parts = column_sets(M.csr(), MIN_MEMBERSHIP, min_size=2)
         merged = merge_sets(A, parts)
         M = SparseH(memberships_of(A, merged), M.dtype)
         if len(merged) >= MIN_REMAINING * len(parts):
@@ -51,7 +51,7 @@ def merge_columns(
 
 
 def merge_sets(A: Links, sets: list[Array]) -> list[Array]:
-    """Merge parts of one group, the best mergers first; return the sets."""
+    """Merge sets that are parts of one group, the pairs with the largest ratio first."""
     n_new = len(sets)
     for _ in range(N_ROUNDS):
         first, second, ratio = _mergeable(A, sets, n_new)
@@ -64,14 +64,14 @@ def merge_sets(A: Links, sets: list[Array]) -> list[Array]:
                 merged.append(np.union1d(sets[l], sets[t]))
         if not merged:
             break
-        # Merged sets first: only pairs with one of these can be new mergers.
+        # Merged sets first: other pairs have been compared before.
         sets = merged + [s for s, is_merged in zip(sets, used, strict=True) if not is_merged]
         n_new = len(merged)
     return sets
 
 
 def _mergeable(A: Links, sets: list[Array], n_new: int) -> tuple[Array, Array, Array]:
-    """Return pairs of sets, and what one column explains of what two do, at least MIN_RATIO."""
+    """Return the pairs (first, second) to merge that contain a new set, and their ratios."""
     M = incidence(len(A.indptr) - 1, sets)
     begin = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     items = np.concatenate(sets).astype(np.int32) if sets else np.empty(0, dtype=np.int32)

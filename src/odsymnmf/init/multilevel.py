@@ -33,7 +33,7 @@ N_ROUNDS = 10
 
 @dataclass(frozen=True)
 class Partition:
-    """Labels in 0, ..., r - 1 (-1: items without similarities) and the resolution behind them."""
+    """Labels in 0, ..., r - 1 (-1: items without similarities) and their resolution."""
 
     labels: Array
     resolution: float
@@ -102,7 +102,7 @@ class Graph:
             if np.array_equal(new, labels):
                 break
             labels = new
-        # Items without a group form group r meanwhile.
+        # Items without a group form group r during local moving.
         rng, labels = np.random.default_rng(0), np.where(labels < 0, r, labels)
         labels = move(self.links, self.degrees, partition.resolution, rng, labels, groups=r + 1)
         return Partition(np.where(labels == r, -1, labels), partition.resolution)
@@ -230,9 +230,9 @@ def renumber(labels: Array) -> Array:
 
 
 def merge(G: Links, degrees: Array, labels: Array, r: int, resolution: float) -> Array:
-    """Return labels of at most r groups, merged where modularity gains most.
+    """Merge the large groups down to r by modularity; the other groups join these.
 
-    The other groups join these. Items without links get -1.
+    Items without links get -1.
     """
     labels = renumber(labels)
     between, volume = aggregate(G, degrees, labels)
@@ -249,9 +249,9 @@ def merge(G: Links, degrees: Array, labels: Array, r: int, resolution: float) ->
 
 
 def merge_pairs(W: sparse.csr_array, volume: Array, r: int, rate: float) -> Array:
-    """Return a label below r for every node: disjoint pairs of largest gain are merged.
+    """Merge the pairs of nodes with the largest gain until r remain; return their labels.
 
-    A quarter of the surplus is merged at a time.
+    The pairs of one pass are disjoint; a pass merges a quarter of the nodes above r.
     """
     labels: Array = np.arange(len(volume))
     while len(volume) > r:
@@ -280,10 +280,10 @@ def merge_pairs(W: sparse.csr_array, volume: Array, r: int, rate: float) -> Arra
 
 
 def join_groups(W: sparse.csr_array, volume: Array, group: Array) -> None:
-    """Set the group of nodes without one to that they are linked to most, until none is linked.
+    """Assign nodes without a group to the group they have most links to, until none is linked.
 
-    Components without a group, the largest first, then join the group of least volume, where
-    modularity decreases least.
+    Components that remain, the largest first, then join the group of least volume, where modularity
+    decreases least.
     """
     links, r = W.tocoo(), int(group.max(initial=-1)) + 1
     while True:
@@ -294,20 +294,20 @@ def join_groups(W: sparse.csr_array, volume: Array, group: Array) -> None:
         shape = (len(nodes), r)
         T = sparse.csr_array((links.data[joins], (place, group[links.col[joins]])), shape=shape)
         group[nodes] = T.argmax(axis=1)
-    rest, known = np.flatnonzero((group < 0) & (volume > 0)), group >= 0
-    if not (len(rest) and known.any()):
+    ungrouped, known = np.flatnonzero((group < 0) & (volume > 0)), group >= 0
+    if not (len(ungrouped) and known.any()):
         return
-    count, component = connected_components(W[rest][:, rest], directed=False)
-    sizes = np.bincount(component, weights=volume[rest])
+    count, component = connected_components(W[ungrouped][:, ungrouped], directed=False)
+    sizes = np.bincount(component, weights=volume[ungrouped])
     total = np.bincount(group[known], weights=volume[known])
     heap = list(zip(total.tolist(), range(len(total)), strict=True))
     heapify(heap)
     joins = np.empty(count, dtype=np.int32)
     for c in np.argsort(-sizes, kind="stable"):
-        least, l = heap[0]
+        smallest, l = heap[0]
         joins[c] = l
-        heapreplace(heap, (least + sizes[c], l))
-    group[rest] = joins[component]
+        heapreplace(heap, (smallest + sizes[c], l))
+    group[ungrouped] = joins[component]
 
 
 def block_model_labels(G: Links, degrees: Array, labels: Array, r: int, unit: float) -> Array:
@@ -324,12 +324,12 @@ def block_model_labels(G: Links, degrees: Array, labels: Array, r: int, unit: fl
     rows = np.repeat(np.arange(r), np.diff(W.indptr))
     expected = root[rows] * root[W.indices] + 1.0
     log_omega = np.log((W.data / unit + 1.0) / expected)
-    rest = np.bincount(rows, weights=W.data / unit / expected * v[W.indices], minlength=r)
+    sums = np.bincount(rows, weights=W.data / unit / expected * v[W.indices], minlength=r)
     for b in blocks(r, max(1, 2**20 // r)):
-        rest[b] += (v / (root[b, None] * root + 1.0)).sum(axis=1)
+        sums[b] += (v / (root[b, None] * root + 1.0)).sum(axis=1)
     model = Links(W.indptr.astype(np.int64), W.indices.astype(np.int32), log_omega)
     new = np.empty_like(labels)
-    local_moving.block_model_moves(G, degrees, labels, model, root, rest / total, new)
+    local_moving.block_model_moves(G, degrees, labels, model, root, sums / total, new)
     return new
 
 

@@ -19,7 +19,7 @@ from odsymnmf.io.text import Table, frame_edges, is_table, open_text, read_edges
 from odsymnmf.utils import plain_signature
 
 FORMATS = ("edges", "table", *matrices.FORMATS, "parquet", *graphs.FORMATS)
-# The beginnings of files that determine the format; possessive (*+), because comments may be many.
+# The beginnings of files that determine the format; quantifiers are possessive (*+) for speed.
 SIGNATURES = {
     rb"\x93NUMPY": "npy",
     rb"PK[\x03\x05]": "npz",
@@ -30,7 +30,7 @@ SIGNATURES = {
     rb"(?i)(\xef\xbb\xbf)?([ \t]*+(%[^\n]*+)?\n){0,99}+\s*+\*(vertices|network)\b": "pajek",
     rb"(\xef\xbb\xbf)?(\s*+(Creator|Version|Comment|#)[^\n]*+\n)*+\s*+graph\s*+\[": "gml",
 }
-# Endings of names that are not the name of the format.
+# Endings of file names that differ from the name of the format.
 ENDINGS = {"net": "pajek", "edgelist": "edges"}
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -38,7 +38,7 @@ EXTRAS = {"networkx": "graphs", "pandas": "frames", "pyarrow": "parquet"}
 
 
 class InputError(ValueError):
-    """Raised for a file that cannot be read; the message is one line: file, problem, remedy.
+    """Error for a file that cannot be read; the message is one line: file, problem, remedy.
 
     Examples
     --------
@@ -78,9 +78,9 @@ def read(
         How to make a directed graph or an asymmetric matrix symmetric, entry by entry, from A and
         A^T; missing entries count as 0. Symmetric input is not changed.
     header : bool, optional
-        Whether the first row of an edge list or a table is a header. By default, that of an edge
-        list is one if a column below it is numeric and the first entry is not, or if none of its
-        names occurs below it.
+        Whether the first row of an edge list or a table is a header. By default, the first row of
+        an edge list is a header if a column below it is numeric and the first entry is not, or if
+        none of its names occurs below it.
     columns : sequence of two or three names, optional
         The columns source, target and weight of an edge list, by name or by number from 1. By
         default, those called source and target, from and to, or the like, else the first two; and
@@ -93,7 +93,7 @@ def read(
     Returns
     -------
     Dataset
-        Its messages state what was assumed.
+        Its messages state the assumptions made.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def read(
     symmetric matrix of 3 x 3 numbers.
 
     An edge list in which every pair occurs once is undirected, and so is one in which every pair
-    occurs in both directions with equal weights. Any other is directed, as is one with a column
-    "type" that says Directed, and is rejected without ``symmetrize``. Edges given more than once
+    occurs in both directions with equal weights. Any other edge list, and one with the value
+    Directed in a column "type", is directed, and is rejected without ``symmetrize``. Repeated edges
     are summed. Self-loops and the diagonal are left out. If all ids are integers, items are sorted
     by id; names keep the order in which they appear. Lines that begin with # or % are comments. An
     edge may end with a dictionary of data, as networkx writes it.

@@ -56,7 +56,7 @@ def has_edge_data(data: bytes) -> bool:
 
 
 def _parse_gexf(nx: Any, text: str) -> Any:
-    # networkx does not support every namespace that Gephi writes.
+    # networkx supports only some of the namespaces that Gephi writes.
     text = re.sub(r'xmlns="[^"]*gexf\.net/[^"/]*"', GEXF_NAMESPACE, text, count=1)
     if "xmlns=" not in text:
         text = text.replace("<gexf", f"<gexf {GEXF_NAMESPACE}", 1)
@@ -72,7 +72,7 @@ def _parse_gml(nx: Any, text: str) -> Any:
 
 
 def _parse_pajek(nx: Any, text: str) -> Any:
-    """Parse sections one by one: networkx reads all links of a file as its first section says."""
+    """Parse sections one by one: networkx applies the type of the first section to all links."""
     text = re.sub(r"(?m)^\s*(%.*)?\n", "", text.replace("\r", "\n") + "\n")
     head, *sections = re.split(r"(?im)^(?=\*(?:edges|arcs|matrix))", text)
     unsupported = re.search(r"(?im)^\*(?:edges|arcs)list", text)
@@ -103,7 +103,7 @@ def _parse_adjlist(nx: Any, text: str) -> Any:
     if mark is not None:
         words = ((word.strip() for word in line.split(mark)) for line in lines)
         lines = [mark.join(filter(None, line)) for line in words]
-    # No line has a zero byte: networkx cuts lines at the character for comments.
+    # A zero byte as the comment character, which no line contains.
     return nx.parse_adjlist(lines, "\0", mark, create_using=nx.MultiDiGraph)
 
 

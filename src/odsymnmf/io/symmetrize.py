@@ -24,7 +24,7 @@ class EdgeList(NamedTuple):
     messages: list[str]
     # True for arcs, False for undirected edges, None if the file does not state it.
     directed: bool | None = None
-    # Names of the targets, if they are numbered by themselves.
+    # Names of the targets, if they are numbered separately from the sources.
     feature_names: list[str] | None = None
     # Classes of the items.
     target: list[str] | None = None
@@ -49,14 +49,14 @@ class EdgeList(NamedTuple):
         check_finite(matrix, names, names, allow_nan=True)
         # Entries of 1 where an edge is given; its weight may be 0.
         given = sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
-        both = given.multiply(given.T).tocoo()
-        if not directed and not both.nnz:
+        mutual = given.multiply(given.T).tocoo()
+        if not directed and not mutual.nnz:
             total = sparse.csr_array(matrix + matrix.T)
             _report_unknown(total, messages)
             return total, names
-        n_single = matrix.nnz - both.nnz
+        n_single = matrix.nnz - mutual.nnz
         if directed is None and symmetrize is None and n_single:
-            a, b = short_repr(names[both.row[0]]), short_repr(names[both.col[0]])
+            a, b = short_repr(names[mutual.row[0]]), short_repr(names[mutual.col[0]])
             raise ValueError(
                 f"{a} and {b} are linked in both directions, but other pairs ({n_single}) in one "
                 f"only: the graph may be directed, or one link may be given twice; {REMEDY}"
@@ -181,10 +181,10 @@ def _report_unknown(matrix: Any, messages: list[str]) -> None:
 
 def combine(matrix: Any, symmetrize: str) -> Any:
     """Return the max, mean or sum of A and A^T; entries that are not stored count as 0."""
-    other = matrix.T
+    reverse = matrix.T
     if symmetrize == "max":
-        return matrix.maximum(other) if sparse.issparse(matrix) else np.maximum(matrix, other)
+        return matrix.maximum(reverse) if sparse.issparse(matrix) else np.maximum(matrix, reverse)
     if symmetrize == "mean":
-        return matrix * 0.5 + other * 0.5  # the sum of two large values may overflow
+        return matrix * 0.5 + reverse * 0.5  # the sum of two large values may overflow
     with np.errstate(over="ignore"):
-        return matrix + other
+        return matrix + reverse

@@ -16,12 +16,12 @@ from odsymnmf.inputs import find_ends
 from odsymnmf.io.symmetrize import EdgeList, check_finite, to_symmetric
 from odsymnmf.utils import Array
 
-# Rows that decide on the format, the header and the columns.
+# Number of first rows that determine the format, the header and the columns.
 N_HEAD = 20
 NANS = ["nan", "NaN", "NAN", "NA"]
 MISSING = {"", "NA"}
 NOT_WEIGHTS = {"id", "label", "type", "timeset"}
-# Names of a column of names in a table.
+# Headings of the column of names in a table.
 CORNERS = {"", "id", "ids", "index", "item", "label", "name", "names", "node"}
 COMMENT = re.compile(rb"\n[ \t]*[#%][^\n]*")
 # An id such as 007 is a name, and one of 19 digits may not fit into 64 bits.
@@ -62,7 +62,7 @@ class DelimitedText:
             raise parser_error(error) from None
 
     def line_of(self, row: int) -> int:
-        """Return the line of the file on which a row stands."""
+        """Return the number of the line with a row."""
         lines = (k for k, line in enumerate(self.data.splitlines(), 1) if line.strip())
         return next(islice(lines, row, None))
 
@@ -214,9 +214,10 @@ def read_edges(
     *,
     bipartite: bool,
 ) -> EdgeList:
-    """Return the edges of a list; if bipartite, targets are numbered by themselves.
+    """Return the edges of a list; if bipartite, targets are numbered separately.
 
-    The first row is a header by `_has_header`; if that is open, if none of its names occurs below.
+    Without ``header``, `_has_header` decides; if it cannot, the first row is a header if none of
+    its names occurs below.
     """
     top, *body = text.head
     width = len(top)
@@ -411,25 +412,25 @@ def read_table(text: DelimitedText, header: bool | None, *, features: bool) -> T
         header = _are_names(cells) or (is_framed and len(text.head) > 1)
     missing = NANS if features or text.separator is None else ["", *NANS]
     frame = text.parse(header, {0: str}, range(1, width), missing)
-    left = frame[0].str.strip().tolist()
+    first_column = frame[0].str.strip().tolist()
     for k in range(1, width):
         if frame[k].dtype.kind not in "biuf":
             frame[k] = text.to_float(frame[k], int(header))
     values: Array = frame.drop(columns=0).to_numpy(dtype=np.float64)
-    named = width > 1 and _are_names(left)
+    named = width > 1 and _are_names(first_column)
     if header and width > 1:
-        named = named or top[0].lower() in CORNERS or top[1:] == left
+        named = named or top[0].lower() in CORNERS or top[1:] == first_column
     elif is_open and not named:
-        named = len(left) == width - 1
-        if len(left) == width + 1:
-            header, left, values = True, left[1:], values[1:]
+        named = len(first_column) == width - 1
+        if len(first_column) == width + 1:
+            header, first_column, values = True, first_column[1:], values[1:]
     if not named:
-        column = pandas.Series(left, dtype=object)
+        column = pandas.Series(first_column, dtype=object)
         first = text.to_float(column.mask(column.isin(missing)), int(header))
         values = np.column_stack([first, values])
     if 0 in values.shape:
         raise ValueError("has names, but no numbers; give at least one row and column of numbers")
-    return Table(values, left if named else None, top[named:] if header else None)
+    return Table(values, first_column if named else None, top[named:] if header else None)
 
 
 def _are_names(cells: list[str]) -> bool:

@@ -106,8 +106,8 @@ def _symmetric(i: Array, j: Array, weights: Array, names: list[str]) -> Any:
         if invalid[k]:
             problem = f"{weights[k]:g}; give a number >= 0; 0 marks an unknown pair"
         else:
-            other = pair_weights[inverse[k]]
-            problem = f"{other:g} and {weights[k]:g}; give one weight for every pair"
+            first_weight = pair_weights[inverse[k]]
+            problem = f"{first_weight:g} and {weights[k]:g}; give one weight for every pair"
         raise ValueError(f"the weight of {pair} is {problem}")
     ends = np.r_[i[first], j[first]], np.r_[j[first], i[first]]
     return sparse.csr_array((np.r_[pair_weights, pair_weights], ends), shape=(n, n))

@@ -1,7 +1,7 @@
 """Compiled kernels: plain arrays in, plain arrays out.
 
-A kernel module is imported when it is first used, because importing numba takes a while and
-most of the library does without it.
+A kernel module is imported at its first use, because importing numba takes time and most of the
+library does not need it.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    home = f"{__name__}.{name}"
-    if name.startswith("_") or find_spec(home) is None:
+    module = f"{__name__}.{name}"
+    if name.startswith("_") or find_spec(module) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(home)
+    return import_module(module)

@@ -71,7 +71,7 @@ def _write_prefetch(context, builder, signature, arguments):
         places = [[i, r.type(0)], [i, builder.sub(r, r.type(1))]]
     for place in places:
         entry = cgutils.get_item_pointer(context, builder, signature.args[0], array, place)
-        # to be read (0), to stay as near as possible (3), data (1)
+        # a read (0) of data (1) with the highest locality (3)
         builder.call(hint, [builder.bitcast(entry, pointer), number(0), number(3), number(1)])
     return context.get_dummy_value()
 
@@ -86,8 +86,8 @@ else:
     def prefetch(_typing, array, i):
         """Fetch entry i, or both ends of row i of a matrix, into the cache; change nothing.
 
-        Rows of neighbors lie anywhere in memory: fetched when they are needed, they keep the sum
-        waiting. The processor prefetches the middle of a long row by itself.
+        Rows of neighbors are scattered in memory: without a prefetch, a sum waits for each of them.
+        The middle of a long row is prefetched by the processor.
         """
         from numba import types
 

@@ -1,6 +1,6 @@
 """The greedy initialization (Algorithm 6 of the paper) at the cost of the stored entries.
 
-A column h is built item by item, given the other columns of H; its place in H is zero until it is
+A column h is built item by item, given the other columns of H; this column of H is zero until h is
 complete. ``sums`` is B^T h and ``c`` is B^T w, where B consists of the leading columns of H, one
 per entry of ``sums`` or ``c``. ``total`` is (sum h, sum h^2). In place of the diagonal of A, which
 is not read, ``self_similarity`` is used.

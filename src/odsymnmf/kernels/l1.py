@@ -5,11 +5,11 @@ b_i = A_ik - sum_{t != l} H_it H_kt. Where A_ik <= 0 the term is linear on x >= 
 neighbors with A_ik > 0 can have a positive breakpoint b_i / a_i; all other weight is at
 zero. The total weight is T = sum_{i != k} w_ik H_il = w0 (W_l - H_kl) + sum_i v_ik H_il, with
 W_l = sum_i H_il and v_ik = w_ik - w0 for the exceptions. Neighbors whose row of H is zero (not
-``nonzero``) have no weight; with l1 there are many.
+``nonzero``) have no weight; with l1, many rows are zero.
 
 For the neighbors of item k, rho_i = A_ik - h_k . h_i is kept up to date: b_i = rho_i + a_i x, and
-the sign of rho_i tells on which side of x the breakpoint lies. A pair that is fitted exactly has
-rho_i = 0; a residual that is rounding is set to zero, or it could become an entry of H.
+the sign of rho_i determines on which side of x the breakpoint lies. A pair that is fitted exactly
+has rho_i = 0; a residual that is rounding is set to zero, because it could become an entry of H.
 """
 
 from collections import namedtuple
@@ -29,7 +29,7 @@ REACH_GROWTH = 4.0
 
 
 class ColumnState(NamedTuple):
-    """W_l = sum_i H_il, the largest value it has had, and which items have any entry (nonzero)."""
+    """W_l = sum_i H_il, the largest values of W so far, and which rows of H are nonzero."""
 
     W: Any
     peak: Any
@@ -87,7 +87,7 @@ def _within(reach, up, x, m, a, wa, work):
     side = 1.0 if up else -1.0
     within = np.int64(0)
     for j in range(m):
-        # Written first and counted after: no branch, because none could be predicted.
+        # Written first and counted after, without a branch, which would be unpredictable.
         positions[within] = j
         within += (side * rho[j] > 0.0) & (side * rho[j] <= reach * a[j])
     count, weight = np.int64(0), 0.0
@@ -123,7 +123,7 @@ def _column_sum(k, l, H):
 
 @inline
 def positive_neighbors(q, rows, stored, nonzero, work):
-    """List the neighbors with A_ik > 0 and some a_i > 0; return how many."""
+    """List the neighbors with A_ik > 0 and some a_i > 0; return their number."""
     indices, data = rows.indices, rows.data
     neighbors, value, weight = work.neighbors, work.value, work.weight
     m = np.int64(0)
@@ -300,7 +300,7 @@ def l1_rows(
     that W does not contain; each is solved until no entry moves.
 
     Costs O(r) for each neighbor with A_ik > 0. Return the decrease of the objective, the largest
-    change of an entry and, of a round, what pairs of its items add if nothing is stored.
+    change of an entry and, for a round, the pair terms of its items for A = 0.
     """
     new, total, largest_change, pair_terms = passes > 1, 0.0, 0.0, 0.0
     columns, steps, nonzero, W = work.columns, work.step, sums.nonzero, sums.W

@@ -34,7 +34,7 @@ from odsymnmf.utils import aligned_empty
 
 
 class GramState(NamedTuple):
-    """D = H^T H, and the largest value that each entry of its diagonal has had."""
+    """D = H^T H, and the largest values of its diagonal so far."""
 
     D: Any
     peak: Any
@@ -195,8 +195,8 @@ def _violation(slope, old, upper):
 def solve_row(at, source, weights, diagonal, H, D, work, bounds, start, out):
     """Set the entries of row x of an item to their optimum in turn, and write them to ``out``.
 
-    ``start`` is what `begin_row` returned. Return how many entries x has or had, the decrease of f
-    and the violation of the optimality conditions.
+    ``start`` is the result of `begin_row`. Return the number of entries that x has or had, the
+    decrease of f and the violation of the optimality conditions.
     """
     m, norm, c = start
     k, p, o, upper, r = at.item, at.row, at.out, bounds.upper, D.shape[0]

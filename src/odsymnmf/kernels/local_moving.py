@@ -73,7 +73,7 @@ def move_nodes(G, volume, label, total, rate, largest, order, visits):
 def refine_partition(G, volume, label, total, rate, order):
     """Return a partition of every group into well connected parts (Leiden, greedy variant).
 
-    Nodes that are still alone join the part of largest gain in their group, if both the node and
+    Nodes that are still single join the part of largest gain in their group, if both the node and
     the part are well connected to the rest of the group. Costs O(links).
     """
     indptr, indices, data = G.indptr, G.indices, G.data
@@ -163,15 +163,15 @@ def inner_sums(G, label, x, sums):
 
 
 @allocating_kernel
-def block_model_moves(G, degrees, label, model, root, rest, new):
+def block_model_moves(G, degrees, label, model, root, expected, new):
     """Set new_i to the group where a degree-corrected block model makes item i most likely.
 
     Only the groups of its neighbors are compared; the item stays where there is a tie. ``model``
     has log(omega_ab) for the pairs of groups with links, sorted; without links it is
-    -log(1 + root_a root_b). ``rest_a`` is sum_b omega_ab v_b / sum(v). Costs the links,
+    -log(1 + root_a root_b). ``expected[a]`` is sum_b omega_ab v_b / sum(v). Costs the links,
     and for each item the square of the number of adjacent groups.
     """
-    k = len(rest)
+    k = len(expected)
     link, adjacent, slot = np.empty(k), np.empty(k, dtype=np.int32), np.full(k, -1, dtype=np.int32)
     for i in range(len(label)):
         count, current = 0, label[i]
@@ -188,7 +188,7 @@ def block_model_moves(G, degrees, label, model, root, rest, new):
         for s in range(count):
             a = adjacent[s]
             slot[a] = -1
-            gain = (TIE * (a == current) - rest[a]) * degrees[i]
+            gain = (TIE * (a == current) - expected[a]) * degrees[i]
             for t in range(count):
                 b = adjacent[t]
                 end = model.indptr[a + 1]

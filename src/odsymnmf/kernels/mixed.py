@@ -52,7 +52,7 @@ def minimize(points, weights, count, T, alpha, beta, M, c):
 
 @inline
 def _breakpoints(x, m, a, wa, work):
-    """List the positive breakpoints and their weights; return how many there are."""
+    """List the positive breakpoints and their weights; return their number."""
     rho, value, points, weights = work.rho, work.value, work.points, work.weights
     count = np.int64(0)
     for j in range(m):
@@ -73,8 +73,8 @@ Workspace = namedtuple("Workspace", "l1 l2")
 def solve_row(at, x_row, rows, stored, weights, H, X, state, work, scales, bounds, new, out):
     """Set the entries of row ``x_row`` of X to their optimum in turn, and write them to ``out``.
 
-    Return how many entries the row has or had, the decreases of f_1 and of f_2, the largest
-    change, and whether row k was removed from D.
+    Return the number of entries that the row has or had, the decreases of f_1 and of f_2, the
+    largest change, and whether row k was removed from D.
     """
     alpha, beta = scales
     q, o, l2_work, l1_work = at.row, at.out, work.l2, work.l1
@@ -166,7 +166,7 @@ def mixed_rows(
 
     The modes are those of `l1_rows`; ``change`` is that of W, and all of ``out`` is defined.
     Costs those of `l1_rows` and of `l2_rows`. Return the decreases of f_1 and of f_2, the largest
-    change of an entry and, of a round, what pairs of its items add to f_1 if nothing is stored.
+    change of an entry and, for a round, the pair terms of its items in f_1 for A = 0.
     """
     new = passes > 1
     absolute, squared, largest_change, pair_terms = 0.0, 0.0, 0.0, 0.0

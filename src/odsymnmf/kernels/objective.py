@@ -142,7 +142,7 @@ def _dot(x, i, indptr, column, value):
 
 @allocating_kernel
 def sparse_error(A, w0, E, indptr, column, value, r, absolute):
-    """Return what stored pairs and exceptions add to the sum over all pairs of (h_i . h_j)^p.
+    """Return the sum over stored pairs and exceptions that is added to that of (h_i . h_j)^p.
 
     With p_ij = h_i . h_j that is w0 sum over stored pairs of (A_ij - p_ij)^2 - p_ij^2 for l2 and
     of |A_ij - p_ij| - p_ij for l1 (``absolute``), plus v_ij (A_ij - p_ij)^2 or v_ij |A_ij - p_ij|

@@ -19,15 +19,15 @@ import numpy as np
 from odsymnmf.kernels.compile import fastmath_helper, fastmath_kernel, inline, kernel, prefetch
 
 # If sum |E_i|^2 exceeds the decrease by this factor, it is not subtracted: digits would cancel.
-OUTWEIGHED = 1e3
+MAX_SQUARES_RATIO = 1e3
 
 
 @inline
 def _add_change(k, p, H, New, change, work):
     """Add E = o d^T + d n^T of a row to the change of D, each pair of its entries once.
 
-    Return whether the row has moved, and the square of E. Written so, small changes keep their
-    digits.
+    Return whether the row has moved, and the square of E. This form of E is exact for small
+    changes.
     """
     support, o, d, n = work.support, work.u, work.g, work.values
     oo, nn, dd, od, nd, m = 0.0, 0.0, 0.0, 0.0, 0.0, np.int64(0)
@@ -67,12 +67,12 @@ def _complete(change):
 def _pair_sum(items, H, New, moved, change, squares, decrease, work):
     """Return sum of <E_i, E_j> over pairs i != j: the square of their sum minus their own squares.
 
-    Where these are so much larger than the decrease that its digits would cancel (an item that
-    outweighs all others of its column), each E_i is multiplied by the sum of those before it.
+    If these are so much larger than the decrease that its digits would cancel (one item dominates
+    its column), each E_i is multiplied by the sum of those before it.
     """
     r, total = change.shape[0], 0.0
     _complete(change)
-    if squares <= OUTWEIGHED * decrease:
+    if squares <= MAX_SQUARES_RATIO * decrease:
         for t in range(r):
             for l in range(r):
                 total += change[t, l] * change[t, l]
@@ -177,10 +177,10 @@ def second_difference(a, dots, power):
 
 @kernel
 def listed_correction(items, rows, v, position, H, New, moved, power):
-    """Return what stored pairs or exceptions inside the round add to f_1 or f_2.
+    """Return the correction of f_1 or f_2 for stored pairs or exceptions inside the round.
 
-    ``v`` are the weights of exceptions; None: stored pairs, minus what A_ij = 0 would add. Costs
-    O(r) for each pair.
+    ``v`` are the weights of exceptions; None for stored pairs, relative to A_ij = 0. Costs O(r) for
+    each pair.
     """
     total = 0.0
     for b in range(len(items)):
@@ -204,17 +204,17 @@ def listed_correction(items, rows, v, position, H, New, moved, power):
 
 
 @kernel
-def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, pair_terms):
-    """Set Z_new[b] to row words[b] of Z = X^T H after the round.
+def feature_changes(features, indptr, indices, data, steps, Z, Z_new, change, pair_terms):
+    """Set Z_new[b] to row features[b] of Z = X^T H after the round.
 
-    Row b of the CSR arrays lists the positions in the round of the items that have the word. Return
-    the part of sum A_ij d_i . d_j over the pairs of the round that these words contribute. Costs
-    O(r) for each entry.
+    Row b of the CSR arrays lists the positions in the round of the items that have the feature.
+    Return the sum of A_ij d_i . d_j over the pairs of the round, as far as due to these features.
+    Costs O(r) for each entry.
     """
     r, total = Z.shape[1], 0.0
     for l in range(r):
         pair_terms[l] = 0.0
-    for b in range(len(words)):
+    for b in range(len(features)):
         for l in range(r):
             change[l] = 0.0
         for j in range(indptr[b], indptr[b + 1]):
@@ -224,7 +224,7 @@ def feature_changes(words, indptr, indices, data, steps, Z, Z_new, change, pair_
                 pair_terms[l] += change[l] * e
                 change[l] += e
         for l in range(r):
-            Z_new[b, l] = Z[words[b], l] + change[l]
+            Z_new[b, l] = Z[features[b], l] + change[l]
     for l in range(r):
         total += pair_terms[l]
     return 2.0 * total

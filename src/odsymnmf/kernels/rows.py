@@ -2,15 +2,16 @@
 
 from typing import Any, NamedTuple
 
-# A leave-one-out sum this small relative to the largest value of its running sum is recomputed:
-# rounding in the running sum has taken too many of its digits.
+# A leave-one-out sum below this fraction of the largest value of its running sum is recomputed: the
+# rounding of the running sum would be a too large part of it.
 CANCELLED = 1e-4
-# A new entry this small relative to the terms that it is the difference of is rounding. It must
-# not stay: alone in its column, it would drive other entries towards infinity.
+# A new entry below this fraction of the terms of which it is a difference is rounding and set to
+# zero: if it were the only entry of its column, other entries could diverge.
 ROUNDING = 1e-13
 # Residuals below this fraction of A_ik are rounding (l1).
 RESIDUAL_ROUNDING = 1e-14
-# Weights this close to half of the total are a tie: the smaller minimizer is taken (l1).
+# Relative difference of a weight from half of the total that is a tie: the smaller minimizer is
+# taken (l1).
 TIE = 1e-12
 # A column with a smaller sum of squares a counts as zero; 1 / a may overflow.
 TINY = 1e-290
@@ -26,7 +27,7 @@ class CsrRows(NamedTuple):
 
 
 class RowRef(NamedTuple):
-    """Positions of an item: in H, among the rows of A, among the exceptions, and in ``out``."""
+    """Positions of an item: in H, in the rows of A, in the exceptions, and in ``out``."""
 
     item: Any
     row: Any

@@ -32,7 +32,7 @@ class Features(NamedTuple):
 class Block(NamedTuple):
     """G = A[items] @ H, computed by BLAS; S = A[items, items] with a zero diagonal.
 
-    ``gross`` bounds the terms of G, for the rounding of updates inside the block.
+    ``gross`` bounds the absolute terms of G, for the rounding of updates inside the block.
     """
 
     G: Any

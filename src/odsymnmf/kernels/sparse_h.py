@@ -1,6 +1,6 @@
 """H as a log of rows and D = H^T H as a table of pairs: the arrays of all kernels for a sparse H.
 
-A kernel takes them as named tuples of arrays, so that a call names five things instead of thirty.
+Kernels take them as named tuples of arrays, so that a call has few arguments.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,8 @@ EMPTY = -1
 SHORT = 4
 # Odd numbers of 32 bits: their products with two columns stay below 2^63 for r < 2^30.
 MIX_L, MIX_T, MIX = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
-LOW = 2**31 - 1
+# The lower 31 bits.
+MASK = 2**31 - 1
 
 
 class Links(NamedTuple):
@@ -33,8 +34,8 @@ class Links(NamedTuple):
 class Log(NamedTuple):
     """H as a log of rows: row i is the part ``span[i, 0]`` to ``span[i, 1]``, sorted by column.
 
-    ``column`` and ``value`` lie side by side in memory (two fields of one record), so that a
-    neighbor's row is one visit. ``head``, ``link`` and ``owner`` list the entries of a column,
+    ``column`` and ``value`` are adjacent in memory (two fields of one record), so that the row of a
+    neighbor takes one memory access. ``head``, ``link`` and ``owner`` list the entries of a column,
     the newest first; an entry outside the span of its owner is outdated. There is capacity for
     ``len(owner)`` entries, and `SHORT` more that may be read beyond the last one.
     """
@@ -49,7 +50,7 @@ class Log(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """D = H^T H: the diagonal, the largest values it had, and a table of pairs of columns l < t.
+    """D = H^T H: the diagonal, its largest values so far, and a table of pairs of columns l < t.
 
     With ``side`` = r the table is full, pair (l, t) at l r + t. With ``side`` = 0 it is a hash
     table with open addressing, its length a power of two; ``used`` counts its keys.
@@ -67,9 +68,9 @@ class Pairs(NamedTuple):
 def first_slot(l, t, side, size):
     """Return where the search for the pair l <= t begins in a table of this size."""
     mixed = l * MIX_L + t * MIX_T
-    mixed = ((mixed ^ (mixed >> 31)) & LOW) * MIX
+    mixed = ((mixed ^ (mixed >> 31)) & MASK) * MIX
     # By the high bits: the order of one table is that of a larger one, too.
-    return l * side + t if side > 0 else (((mixed >> 15) & LOW) * size) >> 31
+    return l * side + t if side > 0 else (((mixed >> 15) & MASK) * size) >> 31
 
 
 @helper
@@ -240,10 +241,10 @@ def column_entries(l, H):
 
 @helper
 def keep_best(n_own, count, cap, selected, score, points, ones):
-    """Cut the list of candidates ``selected[:count]`` down to ``cap``; return how many remain.
+    """Reduce the list of candidates ``selected[:count]`` to ``cap``; return their number.
 
-    The first ``n_own`` are the item's own and always remain. Of the others those with the highest
-    scores do; of equals, the first.
+    The first ``n_own``, the columns of the item, always remain, and of the others those with the
+    highest scores; the first ones in a tie.
     """
     capacity = max(cap - n_own, 0)
     if count - n_own <= capacity:

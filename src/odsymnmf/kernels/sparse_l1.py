@@ -19,9 +19,10 @@ from odsymnmf.kernels.sparse_h import column_entries, keep_best, set_row, sort_t
 
 
 class ColumnState(NamedTuple):
-    """W_l = sum_i H_il, which items have entries, the largest W, and the last moves.
+    """W_l = sum_i H_il, which rows of H are nonzero, the largest W so far, and the last changes.
 
-    ``reach`` is how far entries of a column move, ``moved`` the row where its sum changed last.
+    ``reach`` is the typical change of an entry of a column, ``moved`` the row where its sum has
+    changed last.
     """
 
     W: Any
@@ -64,7 +65,7 @@ def sum_of_others(k, row, l, H, w0, E, weighted):
 
 @inline
 def _gather(k, A, w0, E, H, nonzero, new, work):
-    """List the neighbors and the candidates, own columns first, with S. Return the counts."""
+    """List the neighbors and the candidates with S, own columns first; return their numbers."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
     near, near_value, weight, pos = work.near, work.value, work.weight, work.pos
@@ -105,7 +106,7 @@ def _gather(k, A, w0, E, H, nonzero, new, work):
 
 @inline
 def _add_exceptions(k, m, E, H, work):
-    """Set what the exceptions add to T, and the sum of the absolute values."""
+    """Set the terms of the exceptions in T, and the sum of their absolute values."""
     pos, extra, gross = work.pos, work.extra, work.gross
     for c in range(m):
         extra[c], gross[c] = 0.0, 0.0

@@ -1,4 +1,4 @@
-"""l2 with sparse memberships: a row costs the memberships of its neighbors, whatever r is.
+"""l2 with sparse memberships: the cost of a row is the memberships of its neighbors, for any r.
 
 Row x of item k minimizes x^T G x - 2 g . x + sum_l p_k / 2 [x_l > 0] over 0 <= x <= upper, with
 g = sum_j w_kj A_kj h_j and G = sum_{j != k} w_kj h_j h_j^T
@@ -28,10 +28,10 @@ from odsymnmf.kernels.sparse_h import (
     weight_of,
 )
 
-# Neighbors whose first entries are listed at once.
-AT_ONCE = 256
-# Rows of a round are not adjacent: entries of A are prefetched FAR items ahead, one per LINE.
-FAR, LINE = 5, 8
+# Number of neighbors whose first entries are listed together.
+BLOCK_NEIGHBORS = 256
+# Rows of a round are not adjacent: one entry of A per cache line is prefetched some items ahead.
+PREFETCH_ITEMS, ENTRIES_PER_LINE = 5, 8
 
 
 @helper
@@ -79,13 +79,13 @@ def _update_gram(count, support, columns, x, in_D, D):
 
 
 @inline
-def _add_candidate(l, more, m, pos, cand, cand_g):
-    """g_l += more, and make column l a candidate; return their number. Without a branch."""
+def _add_candidate(l, term, m, pos, cand, cand_g):
+    """g_l += term, and make column l a candidate, without a branch; return their number."""
     c = pos[l]
     new_one = c < 0
     u = np.uint32(m if new_one else c)
     pos[l], cand[u] = u, l
-    cand_g[u] += more
+    cand_g[u] += term
     m += new_one
     cand_g[m] = 0.0
     return m
@@ -98,7 +98,7 @@ def _add_candidate(l, more, m, pos, cand, cand_g):
 # ``support`` lists the nonzeros of x.
 Workspace = namedtuple(
     "Workspace",
-    "pos cand columns near more roots dots stored selected support exact first "
+    "pos cand columns near terms roots dots stored selected support exact first "
     "cand_g cand_a gross score points ones g a x in_D root",
 )
 
@@ -107,20 +107,21 @@ def workspace(D: Pairs, dtype: Any, longest: int) -> Workspace:
     """Return workspace for rows with at most ``longest`` exceptions."""
     r = len(D.diagonal)
     pos, (cand, columns) = np.full(r, -1, dtype=np.int32), np.empty((2, r), dtype=np.int32)
-    near, more = np.empty(SHORT * AT_ONCE, dtype=np.int32), np.empty(SHORT * AT_ONCE)
+    size = SHORT * BLOCK_NEIGHBORS
+    near, terms = np.empty(size, dtype=np.int32), np.empty(size)
     dots, stored = np.empty(longest), np.empty(1, dtype=dtype)
     integers, numbers = np.empty((4, r + 1), dtype=np.int64), np.empty((11, r + 1))
     roots = np.sqrt(D.peak)
-    arrays = pos, cand, columns, near, more, roots, dots, stored, *integers, *numbers
+    arrays = pos, cand, columns, near, terms, roots, dots, stored, *integers, *numbers
     return Workspace._make(arrays)
 
 
 @inline
 def _gather(k, A, w0, E, H, new, work):
-    """List the candidates, the item's own columns first, with g. Return how many there are."""
+    """List the candidates with g, the item's own columns first; return the numbers of both."""
     indptr, indices, data = A.indptr, A.indices, A.data
     span, column, value = H.span, H.column, H.value
-    pos, cand, cand_g, near, more = work.pos, work.cand, work.cand_g, work.near, work.more
+    pos, cand, cand_g, near, terms = work.pos, work.cand, work.cand_g, work.near, work.terms
     m = np.int64(0)
     if not new:
         for s in range(span[k, 0], span[k, 1]):
@@ -135,7 +136,7 @@ def _gather(k, A, w0, E, H, new, work):
     # one list, so that the ends of short rows need not be predicted.
     link, last = np.uint64(indptr[k]), np.uint64(indptr[k + 1])
     while link < last:
-        listed, until = np.uint64(0), min(last, link + np.uint64(AT_ONCE))
+        listed, until = np.uint64(0), min(last, link + np.uint64(BLOCK_NEIGHBORS))
         while link < until:
             i, w = np.uint32(indices[link]), w0
             if weighted:
@@ -147,12 +148,12 @@ def _gather(k, A, w0, E, H, new, work):
             entry, beyond = np.uint64(span[i, 0]), np.uint64(span[i, 1])
             for s in range(SHORT):
                 at, to = entry + np.uint64(s), listed + np.uint64(s)
-                near[to], more[to] = column[at], w * value[at]
+                near[to], terms[to] = column[at], w * value[at]
             for d in range(entry + np.uint64(SHORT), beyond):
                 m = _add_candidate(np.uint32(column[d]), w * value[d], m, pos, cand, cand_g)
             listed += min(beyond - entry, np.uint64(SHORT)) if w != 0.0 else np.uint64(0)
         for s in range(listed):
-            m = _add_candidate(np.uint32(near[s]), more[s], m, pos, cand, cand_g)
+            m = _add_candidate(np.uint32(near[s]), terms[s], m, pos, cand, cand_g)
     return m, n_own
 
 
@@ -161,9 +162,9 @@ def _prefetch_rows(items, p, A, H, in_place):
     """Prefetch entries of A of a later item, rows of the next one's neighbors, and their spans."""
     indptr, indices, data = A.indptr, A.indices, A.data
     column, begins = H.column, H.span[:, 0]
-    if not in_place and p + FAR < len(items):
-        far = items[p + FAR]
-        for j in range(indptr[far], indptr[far + 1], LINE):
+    if not in_place and p + PREFETCH_ITEMS < len(items):
+        far = items[p + PREFETCH_ITEMS]
+        for j in range(indptr[far], indptr[far + 1], ENTRIES_PER_LINE):
             prefetch(data, j)
             prefetch(indices, j)
     if p + 2 < len(items):
@@ -176,7 +177,7 @@ def _prefetch_rows(items, p, A, H, in_place):
 
 @inline
 def _diagonal_of_gram(k, m, n_own, w0, E, H, D, work):
-    """Set a = G_ll of the candidates; return how many entries the rows of the exceptions have."""
+    """Set a = G_ll of the candidates; return the number of entries in rows of the exceptions."""
     span, column, value, diagonal = H.span, H.column, H.value, D.diagonal
     pos, cand, cand_a, gross, selected = work.pos, work.cand, work.cand_a, work.gross, work.selected
     entries = 0
@@ -237,7 +238,7 @@ def _sort_by_column(m, selected, cand):
 
 @inline
 def _candidates(k, m, n_own, w0, weighted, H, D, work):
-    """Copy the selected candidates, by column; return how many a have cancelled.
+    """Copy the selected candidates, by column; return the number of a that have cancelled.
 
     An a that is a small difference of large sums is recomputed with its row of G: ``exact`` is the
     index of that row, else -1.
@@ -343,8 +344,8 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty, up
             for b in range(count):
                 d = support[b]
                 if d != c and x[d] != 0.0:
-                    both = values[slot(t, np.int64(columns[d]), side, keys)]
-                    q -= w0 * ((both - in_D[c] * in_D[d]) * x[d])
+                    D_ct = values[slot(t, np.int64(columns[d]), side, keys)]
+                    q -= w0 * ((D_ct - in_D[c] * in_D[d]) * x[d])
                     if old == 0.0 and q <= 0.0:
                         break  # the other terms only lower q
         if old == 0.0 and q <= 0.0:
@@ -386,7 +387,7 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty, up
 
 @inline
 def _drop_zeros(count, work):
-    """Remove zero entries from the support of a new item; return how many remain."""
+    """Remove zero entries from the support of a new item; return the number that remain."""
     support, x = work.support, work.x
     remaining = 0
     for b in range(count):

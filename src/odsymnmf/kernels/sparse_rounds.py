@@ -18,8 +18,8 @@ from odsymnmf.kernels.rows import CANCELLED
 from odsymnmf.kernels.sparse_h import EMPTY, add_pair, first_slot, set_row, slot
 from odsymnmf.kernels.sparse_l1 import sum_of_others
 
-# Places in the table are prefetched this many pairs ahead.
-AHEAD = 32
+# Slots of the table are prefetched this many pairs ahead.
+PREFETCH_PAIRS = 32
 
 
 class NewRows(NamedTuple):
@@ -55,8 +55,8 @@ def _longest(items, H, New):
     longest = 0
     for p in range(len(items)):
         k = items[p]
-        both = H.span[k, 1] - H.span[k, 0] + New.span[p, 1] - New.span[p, 0]
-        longest = max(longest, both)
+        length = H.span[k, 1] - H.span[k, 0] + New.span[p, 1] - New.span[p, 0]
+        longest = max(longest, length)
     return longest
 
 
@@ -64,8 +64,8 @@ def _longest(items, H, New):
 def gram_changes(first, items, New, H, moved, change):
     """Add E_k of the items to the change of D while its table has capacity; mark moved items.
 
-    The diagonal is in the table, too. Return the next item, the capacity that it needs, and what
-    pairs of the items add to sum_{i != j} (h_i . h_j)^2. Costs the pairs of entries in each row.
+    The diagonal is in the table, too. Return the next item, the capacity that it needs, and the
+    pair terms of the items in sum_{i != j} (h_i . h_j)^2. Costs the pairs of entries in each row.
     """
     side, keys, values, used = change.side, change.key, change.value, change.used
     longest = _longest(items, H, New)
@@ -96,7 +96,7 @@ def gram_changes(first, items, New, H, moved, change):
 def add_gram_change(change, D):
     """D += change; the table has capacity for it. Costs the length of the table of the change."""
     for b in range(len(change.key)):
-        ahead = change.key[min(b + AHEAD, len(change.key) - 1)]
+        ahead = change.key[min(b + PREFETCH_PAIRS, len(change.key) - 1)]
         if ahead != EMPTY:
             l, t = ahead >> 32, ahead & 0xFFFFFFFF
             prefetch(D.key, first_slot(l, t, D.side, len(D.key)))
@@ -110,7 +110,7 @@ def add_gram_change(change, D):
 
 @allocating_kernel
 def sum_changes(items, New, H, moved, change):
-    """Add d_k of the items to the change of W; return what pairs of them add to the products.
+    """Add d_k of the items to the change of W; return their pair terms d_i . d_j.
 
     Costs the entries of the old and the new rows.
     """
@@ -152,7 +152,7 @@ def _products(k, p, H, New, n_i, o_i):
 
 @allocating_kernel
 def sparse_listed_correction(items, A, w0, E, position, H, New, r, power):
-    """Return what stored pairs and exceptions of the items inside the round add to f.
+    """Return the correction of f for stored pairs and exceptions of the items inside the round.
 
     A and E list every pair (i, k), k < i, of two items of one round, and possibly other pairs.
     Costs the entries of both rows of k for each pair.

@@ -13,7 +13,7 @@ from odsymnmf.kernels.sparse_h import lower_bound
 
 @allocating_kernel
 def upper_starts(indptr, indices):
-    """Return where in each row j its neighbors beyond j begin, by n binary searches."""
+    """Return the position in each row j at which its neighbors > j begin, by binary searches."""
     n = len(indptr) - 1
     above = np.empty(n, dtype=np.int64)
     for j in range(n):
@@ -179,7 +179,7 @@ def inside_sums(A, indptr, columns, inside):
 
 @helper
 def _two_columns(e, s, f, t, n_shared):
-    """Return what two columns explain, on sets of s and t items with ``n_shared`` in common."""
+    """Return the squares explained by two columns on sets of s and t items, ``n_shared`` common."""
     S, T, O = s * (s - 1.0), t * (t - 1.0), n_shared * (n_shared - 1.0)
     best_single = max(e * e / S, f * f / T)
     determinant = S * T - O * O

@@ -18,9 +18,9 @@ def pivot_of(points, low, high):
 def partition(points, weights, low, high, pivot):
     """Bring points[low:i] < pivot = points[i:p] < points[p:high], the weights with them.
 
-    Return i, p, and what the points below, at and above the pivot weigh.
+    Return i, p, and the weights of the points below, at and above the pivot.
     """
-    # points[low:i] < pivot = points[i:j], points[p:high] > pivot, the rest is unseen
+    # points[low:i] < pivot = points[i:j], points[p:high] > pivot; points[j:p] are not yet compared
     i, j, p = low, low, high
     less, equal, more = 0.0, 0.0, 0.0
     while j < p:
@@ -45,10 +45,10 @@ def partition(points, weights, low, high, pivot):
 def select(points, weights, m, target):
     """Return the smallest of points[:m] at which the weight up to it reaches ``target`` > 0.
 
-    Quickselect on the weights: both arrays are reordered. If rounding leaves the whole weight
-    short of the target, the answer is the largest point. Costs O(m) on average.
+    Quickselect on the weights: both arrays are reordered. If the total weight is below the target
+    by rounding, return the largest point. Costs O(m) on average.
     """
-    # A plain 0 would be compiled once as a constant and once more as a number.
+    # With a plain 0, Numba would compile the loop for two types.
     low, high, reached = np.int64(0), m, 0.0
     while True:
         pivot = pivot_of(points, low, high)

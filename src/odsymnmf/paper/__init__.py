@@ -1,7 +1,7 @@
-"""Line-by-line implementation of the paper in plain NumPy, in its own letters.
+"""The algorithms of the paper in plain NumPy and in its notation.
 
-Slow, short and readable. Nothing else in the library uses these files: they are what the
-compiled kernels are compared with. They follow "Off-diagonal Symmetric Nonnegative Matrix
+Slow, short and readable. The rest of the library does not use these files; tests compare the
+compiled kernels with them. They follow "Off-diagonal Symmetric Nonnegative Matrix
 Factorization" (Moutier, Vandaele, Gillis); ``ERRATA.md`` lists corrections of the text.
 
 ===================  ==================================================================
@@ -17,6 +17,6 @@ objective, accuracy  `objective.off_diagonal_error`, `accuracy.accuracy`
 Vandaele et al.      `symnmf.symnmf`, the baseline with the diagonal
 ===================  ==================================================================
 
-Indices start at 0 here and at 1 in the paper. Where the paper is silent, an argument decides;
-its default is what the paper's experiments evidently used (ERRATA.md says how that is known).
+Indices start at 0 here and at 1 in the paper. Settings that the paper does not give are arguments,
+whose defaults reproduce its experiments (ERRATA.md gives the reasons).
 """

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 def accuracy(H: ArrayLike, H_star: ArrayLike) -> float:
     """Return 1 - min over column permutations P of sqrt(||H_P - H*||_F^2 / (r n)).
 
-    All r! permutations are tried; `odsymnmf.metrics.membership_accuracy` is for large r.
+    All r! permutations are compared; `odsymnmf.metrics.membership_accuracy` is for large r.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def accuracy(H: ArrayLike, H_star: ArrayLike) -> float:
 
 
 def label_accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
-    """Return the largest fraction of items whose label equals the truth, over all relabelings.
+    """Return the fraction of items whose label equals the truth, the largest over relabelings.
 
     Labels and truth are whole numbers from 0; all one-to-one relabelings are tried.
 

@@ -20,12 +20,12 @@ def odsymnmf(
     A : array-like of shape (n, n)
         Symmetric similarities.
     H0 : array-like of shape (n, r)
-        Nonnegative start. An entry above ``upper`` is lowered to it when it is first visited.
+        Nonnegative initialization. An entry above ``upper`` is set to it at its first update.
     rank_one : callable
         ``rank_one(P, h, K)`` returns h with its entries K updated: `rank_one_l2` below or
-        `algorithm_3.rank_one_l1`. Their options go in with `functools.partial`.
+        `algorithm_3.rank_one_l1`. Options are passed with `functools.partial`.
     sweeps : int
-        How often every entry of H is visited (the paper leaves the stopping rule open).
+        Number of updates of every entry of H (the paper does not give a stopping rule).
     order : {"columns", "rows"}
         The paper's order, or the row order of the compiled kernels.
 
@@ -58,7 +58,7 @@ def rank_one_l2(
 
     h_k = max(0, b_k / a_k) with a_k = ||h||^2 - h_k^2 and b_k = h^T P_:,k - h_k P_kk, summed
     without item k, because the differences cancel (ERRATA.md). K = None visits all items.
-    Where a_k = 0 nothing depends on h_k and it becomes 0, as MATLAB's max(0, 0/0) does.
+    If a_k = 0, the objective does not depend on h_k, which becomes 0, as MATLAB's max(0, 0/0).
 
     Examples
     --------
@@ -67,8 +67,8 @@ def rank_one_l2(
     """
     P, h, K = rank_one_problem(P, h0, K)
     for k in K:
-        rest = np.delete(np.arange(len(h)), k)
-        a_k = h[rest] @ h[rest]
-        b_k = h[rest] @ P[rest, k]
+        items = np.delete(np.arange(len(h)), k)
+        a_k = h[items] @ h[items]
+        b_k = h[items] @ P[items, k]
         h[k] = min(max(0.0, b_k / a_k), upper) if a_k > 0 else 0.0
     return h

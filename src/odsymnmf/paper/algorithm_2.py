@@ -15,8 +15,8 @@ def odsymnmf_l2(
 ) -> Array:
     """Minimize sum_{i != j} (A_ij - (H H^T)_ij)^2 by H_kl = max(0, b_kl / a_kl), O(K r) a sweep.
 
-    Line by line as printed, the canceling difference C_l - H_kl^2 included (ERRATA.md).
-    Where a_kl = 0 the entry becomes 0, as MATLAB's max(0, 0/0) does.
+    Line by line as printed, including the difference C_l - H_kl^2 that cancels (ERRATA.md).
+    If a_kl = 0, the entry becomes 0, as MATLAB's max(0, 0/0).
 
     Parameters
     ----------

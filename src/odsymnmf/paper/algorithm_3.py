@@ -20,7 +20,7 @@ def rank_one_l1(
     """Minimize 1/2 sum_{i != j} |P_ij - h_i h_j| over the entries h_k, k in K, one by one.
 
     Each entry is a weighted median: a = h without h_k, b = row k of P without P_kk. K = None
-    visits all items. The paper's calligraphic K, all items but k, is `rest` here.
+    visits all items. The paper's calligraphic K, all items but k, is `items` here.
 
     Examples
     --------
@@ -29,8 +29,8 @@ def rank_one_l1(
     """
     P, h, K = rank_one_problem(P, h0, K)
     for k in K:
-        rest = np.delete(np.arange(len(h)), k)
-        a = h[rest]
-        b = P[k, rest]
+        items = np.delete(np.arange(len(h)), k)
+        a = h[items]
+        b = P[k, items]
         h[k] = constrained_weighted_median(a, b, empty=empty, upper=upper)
     return h

@@ -43,6 +43,6 @@ def odsymnmf_l1(
             for k in K:
                 a = H[:, l]
                 b = A[:, k] - H @ H[k] + H[:, l] * H[k, l]
-                rest = np.delete(np.arange(len(H)), k)
-                H[k, l] = constrained_weighted_median(a[rest], b[rest], empty=empty, upper=upper)
+                items = np.delete(np.arange(len(H)), k)
+                H[k, l] = constrained_weighted_median(a[items], b[items], empty=empty, upper=upper)
     return H

@@ -1,4 +1,4 @@
-"""Algorithm 6: greedy initialization without the residual; scores are computed 2r - 1 times."""
+"""Algorithm 6: greedy initialization without the residual; 2r - 1 computations of the scores."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,9 @@ from odsymnmf.paper.weighted_median import constrained_weighted_median
 def greedy_init(
     A: ArrayLike, r: int, p: int, *, self_similarity: float | None = 1.0, upper: float = 1.0
 ) -> Array:
-    """Build H as `algorithm_5.greedy_init` does, with s = A w - H (H^T w) for the first picks only.
+    """Return H as `algorithm_5.greedy_init`, with scores s = A w - H (H^T w), updated 2r - 1 times.
 
-    Parameters, result
-        As in `algorithm_5.greedy_init`.
+    Parameters and result are those of `algorithm_5.greedy_init`.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from odsymnmf.paper.inputs import Array, problem, visits
 def minimize_quartic(a: float, b: float, upper: float = np.inf) -> float:
     """Minimize x^4 / 4 + a x^2 / 2 + b x over 0 <= x <= upper.
 
-    The candidates are 0 and the real roots of x^3 + a x + b. The real part of a complex pair is
-    a further, harmless candidate; so double roots need no special case.
+    The candidates are 0 and the real roots of x^3 + a x + b. The real parts of complex roots are
+    candidates, too, so that double roots need no special case.
 
     Examples
     --------

@@ -9,7 +9,7 @@ def weighted_median(a: ArrayLike, b: ArrayLike) -> float:
 
     This is the appendix's loop: the smallest breakpoint b_i / a_i at which half of the weight
     is reached. Zero weights leave both S and a, and equal breakpoints all stay in S (ERRATA.md).
-    The weights are not divided by their sum: the division rounds and would break ties at random.
+    The weights are not divided by their sum, because its rounding would decide ties.
 
     Examples
     --------
@@ -43,8 +43,8 @@ def constrained_weighted_median(
     a, b : array-like of shape (n,)
         Weights and targets.
     empty : float
-        The value when all weights are zero (or a is empty), if upper allows it. 1 "keeps
-        the cluster alive" and lets the l1 algorithms leave a zero start.
+        The value if all weights are zero (or a is empty), at most ``upper``. With 1, the l1
+        algorithms can change a zero initialization; 1 "keeps the cluster alive".
     upper : float
         Upper bound of x.
 

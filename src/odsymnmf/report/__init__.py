@@ -1,4 +1,4 @@
-"""A run as one HTML page: the clusters, how they were found, and a table of all items.
+"""A result as one HTML page: the clusters, the fit, and a table of all items.
 
 The page is a single file that needs no network. `matrix_picture` is the picture of the sorted
 similarities in it, small enough to save.

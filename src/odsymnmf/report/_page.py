@@ -42,8 +42,8 @@ def page(
 ) -> str:
     """Return a result as one HTML page without external resources.
 
-    The page lists the clusters first. With more than 200 clusters, it lists only the largest and
-    the strongest, with a search by item and by number, and does not draw the matrix.
+    With more than 200 clusters, the page lists only the largest ones and does not draw the matrix;
+    the others can be found by number or item.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def page(
     title : str, default="odsymnmf"
         The heading.
     facts : mapping of str to str, optional
-        Further facts to show, such as where the data come from.
+        Further facts to show, such as the source of the data.
     topics : list of r lists of (word, weight), optional
         The top words of every cluster.
     picture : MatrixPicture, optional
@@ -92,7 +92,7 @@ def page(
     style, script = _file("page.css") + _colors(view.r), _file("page.js")
     settings = getattr(result, "settings_", {})
     return Template(_file("page.html")).substitute(
-        # Content security policy: nothing is loaded, and only this script is run.
+        # Content security policy: only this script and style, no external resources.
         policy=f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
         f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
         style=style,
@@ -151,7 +151,7 @@ def overlapping(result: Any, view: MembershipView) -> tuple[list[list[int]], str
     if issparse(as_matrix(result)):  # docs/many_clusters.md
         rule = "that have at least a fifth of its largest membership"
         return overlapping_sets(view, 0.2, rule="column"), rule
-    rule = "for which it explains at least a fifth of what is explained of their similarities"
+    rule = "for which it explains at least a fifth of their explained similarity"
     return overlapping_sets(view), rule
 
 
@@ -215,7 +215,7 @@ def _matrix_and_graph(
     """Return the template values of the matrix and the graph, or why they are not drawn."""
     parts = {"graph": "", "graph_hidden": "hidden", "links": ""}
     if view.r > MAX_CLUSTERS:
-        reason = f"more than {MAX_CLUSTERS} clusters cannot be seen in a picture of the matrix"
+        reason = f"more than {MAX_CLUSTERS} clusters cannot be distinguished in the matrix"
         return {**parts, "matrix": f'<p class="note">Not drawn: {reason}.</p>'}
     picture = picture or matrix_picture(A, view)
     matrix, links = pictures.matrix(picture), pictures.readable_links(A)

@@ -11,19 +11,23 @@ import numpy as np
 
 from odsymnmf import plots
 from odsymnmf.membership_view import MembershipView
-from odsymnmf.plots import Links, MatrixPicture, count, full_color, shorten
+from odsymnmf.plots import Edges, MatrixPicture, count, full_color, shorten
 from odsymnmf.similarity import Similarity
 from odsymnmf.utils import Array
 
-# The matrix: its side, the strips of cluster colors, and the size of a cluster with a number.
-SIDE, STRIP, GAP, NUMBERED = 480, 9, 4, 34
+# The matrix, in SVG units: its side, the width of the strips of cluster colors and their distance
+# to it, and the smallest cluster with a number.
+SIDE, STRIP, GAP, MIN_NUMBERED = 480, 9, 4, 34
 # Values below this fraction of the full color are invisible (half of one of 127 shades).
 INVISIBLE = (0.5 / 127) ** 2
-# Larger or denser graphs are unreadable.
+# Graphs with more items or links are not drawn, nor those with a larger density, unless they have
+# at most FEW_LINKS links.
 MAX_ITEMS, MAX_LINKS, MAX_DENSITY, FEW_LINKS = 500, 6000, 0.3, 200
+# The graph, in SVG units.
 GRAPH_SIDE, MARGIN = 520, 22
 # Items with this fraction of the largest degree are labeled first, in a larger font.
 HUB_FRACTION, MAX_HUBS = 0.3, 30
+# Font sizes in SVG units, the line height relative to them, and the characters of a label.
 SMALL_FONT, LARGE_FONT, LINE_HEIGHT, LABEL_LENGTH = 11.5, 15.5, 1.1, 22
 
 
@@ -54,7 +58,7 @@ def matrix(picture: MatrixPicture) -> str:
             f'<rect class="strip" x="{x:.2f}" width="{strip:.2f}" height="{STRIP}">{title}'
             f'<rect class="strip" y="{x:.2f}" width="{STRIP}" height="{strip:.2f}">{title}'
             f'<rect class="block" x="{x:.2f}" y="{x:.2f}" width="{size:.2f}" height="{size:.2f}">'
-            f"{title}{text if size >= NUMBERED else ''}</g>"
+            f"{title}{text if size >= MIN_NUMBERED else ''}</g>"
         )
     pixels = f"One pixel is the mean over about {(picture.n / p) ** 2:,.0f} pairs of items."
     if p == picture.n:
@@ -79,7 +83,7 @@ def has_negative(values: Array) -> bool:
 
 
 def png(shade: Array) -> str:
-    """Return shades from -1 to 1 as a PNG (data URI): the stronger, the less transparent."""
+    """Return shades from -1 to 1 as a PNG (data URI) whose opacity is the absolute value."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         crc = zlib.crc32(kind + body)
@@ -97,8 +101,8 @@ def png(shade: Array) -> str:
     return "data:image/png;base64," + base64.b64encode(data).decode("ascii")
 
 
-def readable_links(A: Similarity) -> Links | str:
-    """Return the links of a graph that can be drawn, else the reason why not."""
+def readable_links(A: Similarity) -> Edges | str:
+    """Return the links of a graph that can be drawn, else the reason why it cannot."""
     if A.n > MAX_ITEMS:
         return f"more than {MAX_ITEMS} items cannot be distinguished"
     if A.n_features is not None:
@@ -111,15 +115,15 @@ def readable_links(A: Similarity) -> Links | str:
     return links
 
 
-def graph(links: Links, view: MembershipView, names: list[str]) -> str:
+def graph(links: Edges, view: MembershipView, names: list[str]) -> str:
     """Return the graph with nodes in the order of the clusters."""
     points = MARGIN + (plots.graph_layout(links, view) + 1) / 2 * (GRAPH_SIDE - 2 * MARGIN)
     degree = np.bincount(np.concatenate(links[:2]), minlength=view.n)
     radius = 3.5 + 4.5 * np.sqrt(degree / max(degree.max(), 1))
     radius *= min(1.0, (150 / view.n) ** 0.3)
     nodes = [_node(points[i], radius[i], view, i, names[i]) for i in view.order.tolist()]
-    least = max(HUB_FRACTION * degree.max(), 1.5 * np.median(degree))
-    hubs = {int(i) for i in np.argsort(-degree, kind="stable")[:MAX_HUBS] if degree[i] >= least}
+    low = max(HUB_FRACTION * degree.max(), 1.5 * np.median(degree))
+    hubs = {int(i) for i in np.argsort(-degree, kind="stable")[:MAX_HUBS] if degree[i] >= low}
     hubs |= {int(view.order[a]) for a, b in pairwise(view.edges) if a < b}
     order = sorted(range(view.n), key=lambda i: (i not in hubs, -degree[i], i))
     labels = _labels(points, radius, names, order, hubs)
@@ -131,7 +135,7 @@ def graph(links: Links, view: MembershipView, names: list[str]) -> str:
     )
 
 
-def _lines(links: Links, points: Array, labels: Array) -> str:
+def _lines(links: Edges, points: Array, labels: Array) -> str:
     """Return one path for all links of the same color and width."""
     i, j, value = links
     inside = np.where(labels[i] == labels[j], labels[i], -1)
@@ -168,18 +172,18 @@ def _labels(
 ) -> str:
     """Return the names of all hubs, and of other items where they overlap nothing."""
     nodes = np.concatenate([points - radius[:, None], points + radius[:, None]], axis=1)
-    taken = np.empty((0, 4))
+    placed = np.empty((0, 4))
     texts = []
     for i in order:
         name = shorten(names[i], LABEL_LENGTH)
         font = LARGE_FONT if i in hubs else SMALL_FONT
         boxes = _label_boxes(points[i], radius[i] + 3, font * _width(name), font * LINE_HEIGHT)
         outside = np.maximum(0, -boxes[:, :2]) + np.maximum(0, boxes[:, 2:] - GRAPH_SIDE)
-        cost = 100 * outside.sum(axis=1) + 10 * _overlap(boxes, taken) + _overlap(boxes, nodes)
+        cost = 100 * outside.sum(axis=1) + 10 * _overlap(boxes, placed) + _overlap(boxes, nodes)
         k = int(np.argmin(cost))
         if i not in hubs and cost[k] > 0:
             continue
-        taken = np.concatenate([taken, boxes[k : k + 1]])
+        placed = np.concatenate([placed, boxes[k : k + 1]])
         x0, y0, x1, y1 = boxes[k].tolist()
         x, anchor = [(x0, ""), (x1, " end"), ((x0 + x1) / 2, " mid")][min(k // 3, 2)]
         texts.append(

@@ -25,7 +25,7 @@ N_LISTED = 50
 TABLE_COLUMNS, N_PAIRS = 40, 10
 # Memberships per item in the table of items, however small.
 N_TOP = 4
-# With more items the page would be slow; it contains the strongest of every cluster.
+# Maximum number of items on the page, for speed: the strongest of every cluster.
 MAX_ITEMS = 250_000
 
 
@@ -35,7 +35,7 @@ def chip(l: int) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names separated by commas that do not begin a line."""
+    """Return names separated by commas, without a line break before a comma."""
     parts = [f"<bdi>{escape(shorten(name, NAME_LENGTH))}</bdi>" for name in names]
     closed = [f"{part}," for part in parts[:-1]] + parts[-1:]
     return " ".join(f'<span class="name">{part}</span>' for part in closed)
@@ -128,12 +128,12 @@ def overlap(view: MembershipView, sets: Sequence[Sequence[int]], names: list[str
     rows = []
     for k in order[:N_PAIRS].tolist():
         l, m = int(pairs.row[k]), int(pairs.col[k])
-        both = np.intersect1d(sets[l], sets[m])
-        weaker = view.H[both][:, [l, m]].toarray().min(axis=1)
-        top = listed(names[i] for i in both[np.argsort(-weaker, kind="stable")][:4])
+        common = np.intersect1d(sets[l], sets[m])
+        weaker = view.H[common][:, [l, m]].toarray().min(axis=1)
+        top = listed(names[i] for i in common[np.argsort(-weaker, kind="stable")][:4])
         rows.append(
             f"<li>{chip(l)} {chip(m)} <span>cosine {cosines[k]:.2f}, "
-            f"{count(len(both), 'shared member')}: {top}{' …' * (len(both) > 4)}</span></li>"
+            f"{count(len(common), 'shared member')}: {top}{' …' * (len(common) > 4)}</span></li>"
         )
     listing = f'<div><h3>Largest overlaps</h3><ul class="plain">{"".join(rows)}</ul></div>'
     if not rows:

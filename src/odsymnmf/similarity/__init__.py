@@ -29,9 +29,9 @@ __all__ = [
 
 
 def cosine(X: Any) -> Gram:
-    """Return the similarities x_i . x_j / (|x_i| |x_j|) of the rows of X, never formed.
+    """Return the similarities x_i . x_j / (|x_i| |x_j|) of the rows of X as an implicit matrix.
 
-    A row of zeros is similar to no other.
+    The similarities of a row of zeros are 0.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def cosine(X: Any) -> Gram:
 
 
 def gram(X: Any) -> Gram:
-    """Return the similarities x_i . x_j of the rows of X, never formed.
+    """Return the similarities x_i . x_j of the rows of X as an implicit matrix.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def degree_normalized(A: Any) -> Similarity:
 
 def from_arrays(kind: str, arrays: dict[str, Any]) -> Similarity:
     """Return the similarities of a class, from the arrays that `Similarity.to_arrays` returned."""
-    rest = dict(arrays)
+    parts = dict(arrays)
     weights = PairWeights(
-        float(rest.pop("default")), rest.pop("excess", None), rest.pop("values", None)
+        float(parts.pop("default")), parts.pop("excess", None), parts.pop("values", None)
     )
     kinds: dict[str, Any] = {"Dense": Dense, "Sparse": Sparse, "Gram": Gram}
-    return kinds[kind](**rest, weights=weights)
+    return kinds[kind](**parts, weights=weights)

@@ -44,7 +44,7 @@ class SimilaritySummary(NamedTuple):
 class Similarity(ABC):
     """Symmetric similarities of n items, and the weights of their pairs.
 
-    The methods here are for a similarity that has a number for every pair; `Sparse` replaces some.
+    The methods of this class compute all pairs; `Sparse` overrides some of them.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Similarity(ABC):
     sum_of_squares : float
         sum_{i != j} A_ij^2
     diagonal_rounding : float or ndarray of shape (n,)
-        What cancels in a product for each item: |x_i|^2 for `Gram`.
+        The term of each item that cancels in a product: |x_i|^2 for `Gram`.
     stored : csr_array or None
         A, if it is sparse.
     row_entries : int
@@ -103,13 +103,13 @@ class Similarity(ABC):
         return inverse_sqrt(self.without_rounding(self.degrees()))
 
     def without_rounding(self, degrees: Array) -> Array:
-        """Return degrees, zero where they may be |x_i|^2 - |x_i|^2: their roots would be large."""
+        """Return degrees, with zero for the rounding of |x_i|^2 - |x_i|^2."""
         limit = np.sqrt(np.finfo(self.dtype).eps) * self.diagonal_rounding
         return np.where(np.abs(degrees) <= limit, 0.0, degrees)
 
     @abstractmethod
     def products(self, H: Array) -> Any:
-        """Return the source of g_k = sum_{j != k} A_kj h_j, which follows changes of H."""
+        """Return the source of g_k = sum_{j != k} A_kj h_j, which is updated with H."""
 
     # Rows
 
@@ -117,9 +117,9 @@ class Similarity(ABC):
     def rows(self, items: Array) -> Any:
         """Return the rows of the items in CSR form, without the diagonal."""
 
-    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
-        """Return some columns of the rows of the items; ``own`` are the items among them."""
-        raise NotImplementedError  # where pairs are stored, these are visited
+    def rows_among(self, items: Array, columns: Array, positions: Array) -> Any:
+        """Return some columns of the rows of the items, whose positions in them are given."""
+        raise NotImplementedError  # a sparse A has `stored` instead
 
     @abstractmethod
     def dense_rows(self, items: Array) -> Array:
@@ -132,7 +132,7 @@ class Similarity(ABC):
         return self.weights.dense_rows(items, self.n).ravel()
 
     def row_work(self, items: Array) -> int:
-        """Return the cost of visiting the rows of the items: their entries, and one each."""
+        """Return the cost of visiting the rows of the items: their entries, plus one per row."""
         return len(items) * (self.n + 1)
 
     def row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
@@ -194,7 +194,7 @@ class Similarity(ABC):
     @abstractmethod
     def _summary(self) -> SimilaritySummary: ...
 
-    # Errors, with p_ij = h_i . h_j
+    # Errors; p_ij = h_i . h_j.
 
     @abstractmethod
     def squared_error(self, H: Array) -> float:
@@ -255,10 +255,9 @@ def clear_diagonal(rows: Array, items: Array) -> Array:
 
 
 def csr_of_dense_rows(block: Array, items: Array, columns: Array | None = None) -> Any:
-    """Return freshly computed full rows in CSR form, with the items' own entries set to zero.
+    """Return full rows in CSR form, with the diagonal set to zero; overwrites the block.
 
-    ``columns`` are the columns of A in the block, by default all; then ``items`` are positions
-    among them.
+    The block has these columns of A, by default all; ``items`` are the positions of the diagonal.
     """
     from odsymnmf.kernels.rows import CsrRows
 
@@ -291,7 +290,7 @@ def scale_rows(X: Any, s: Array) -> Any:
 
 
 def inner_product(H: Array, V: Array) -> float:
-    """Return <H, V> in double precision, in pieces between which Ctrl-C is noticed."""
+    """Return <H, V> in double precision, in pieces: Ctrl-C is handled between them."""
     rows = max(1, BLOCK_ENTRIES // max(1, H.shape[1]))
     total = 0.0
     for b in blocks(len(H), rows):
@@ -312,28 +311,28 @@ def pair_products(H: Array) -> float:
 def pair_squares(X: Array) -> float:
     """Return sum_{i != j} (x_i . x_j)^2 of the rows of X: |X^T X|_F^2 - sum_i |x_i|^4.
 
-    Where that would cancel, |x_i|^4 is left out from the beginning: block by block, pair by pair
-    or through D = sum of x_i x_i^T over the rows before, whichever costs less. (einsum, because
-    BLAS would add up long vectors in as many parts as it has threads.)
+    If that would cancel, the pairs are summed block by block instead: one by one, or through D, the
+    sum of x_i x_i^T over the rows before, whichever costs less. (einsum, because the sums of BLAS
+    depend on the number of threads.)
     """
     n, m = X.shape
     if m < n:
-        everything, own_squares = np.sum(squared(X) ** 2), np.sum(row_squares(X) ** 2)
-        if 2.0 * own_squares <= everything:
-            return float(everything - own_squares)
+        total_squares, fourths = np.sum(squared(X) ** 2), np.sum(row_squares(X) ** 2)
+        if 2.0 * fourths <= total_squares:
+            return float(total_squares - fourths)
     total, D = 0.0, np.zeros((m, m) if m < n else 0)
     X = X.astype(np.float64, copy=False)
     for b in blocks(n, 128):
         Y = X[b]
-        own = Y @ Y.T
-        np.fill_diagonal(own, 0)
+        products = Y @ Y.T
+        np.fill_diagonal(products, 0)
         if m < n:
             square = Y.T @ Y
             total += 2.0 * float(np.einsum("ij,ij->", D, square))
             D += square
         else:
             total += 2.0 * float(np.sum((Y @ X[: b.start].T) ** 2))
-        total += float(np.einsum("ij,ij->", own, own))
+        total += float(np.einsum("ij,ij->", products, products))
     return total
 
 

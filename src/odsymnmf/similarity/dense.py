@@ -17,7 +17,7 @@ from odsymnmf.utils import Array, blocks, check_memory
 
 
 class Dense(Similarity):
-    """A stored as an array; its diagonal may hold anything."""
+    """A stored as an array, whose diagonal may contain any values."""
 
     def __init__(self, A: Array, weights: PairWeights = EQUAL):
         self.A, self.weights = A, weights
@@ -64,8 +64,8 @@ class Dense(Similarity):
     def rows(self, items: Array) -> Any:
         return csr_of_dense_rows(self.A[items], items)
 
-    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
-        return csr_of_dense_rows(self.A[np.ix_(items, columns)], own, columns)
+    def rows_among(self, items: Array, columns: Array, positions: Array) -> Any:
+        return csr_of_dense_rows(self.A[np.ix_(items, columns)], positions, columns)
 
     def dense_rows(self, items: Array) -> Array:
         return clear_diagonal(self.A[items].astype(np.float64), items)
@@ -78,7 +78,7 @@ class Dense(Similarity):
             "into another), or a sparse matrix",
         )
         s, scaled = s.astype(self.dtype), np.empty_like(self.A, subok=False)
-        with np.errstate(invalid="ignore", over="ignore"):  # the diagonal may hold anything
+        with np.errstate(invalid="ignore", over="ignore"):  # on the diagonal
             for b in blocks(self.n, 256):
                 scaled[b] = self.A[b] * s[b, None] * s
         return Dense(scaled, self.weights.scale(s))

@@ -1,4 +1,4 @@
-"""Similarities that are products of features, never formed."""
+"""Similarities that are products of features, as an implicit matrix."""
 
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from odsymnmf.similarity.products import DenseGramProducts, GramProducts, featur
 from odsymnmf.similarity.weights import EQUAL, PairWeights, entry_rows
 from odsymnmf.utils import Array, blocks
 
-# Largest number of items whose similarities are formed after all: 8 MB of them.
+# Largest number of items whose similarities are formed (8 MB).
 MAX_FORMED = 1024
 # Number of items whose products are computed to estimate degrees where features have both signs.
 N_SIGN_SAMPLES = 4096
@@ -54,25 +54,25 @@ class Gram(Similarity):
 
     @cached_property
     def sum_of_squares(self) -> float:
-        """For sparse X from |X X^T|_F = |X^T X|_F, the cheaper, in pieces."""
+        """For a sparse X, the cheaper one of |X X^T|_F^2 and |X^T X|_F^2, in pieces."""
         X = self.X
         if not sparse.issparse(X):
             return pair_squares(X)
-        X = X.astype(np.float64, copy=False)  # or their squares would be rounded before they cancel
+        X = X.astype(np.float64, copy=False)  # squares in float32 would not cancel exactly
         Y = X.T.tocsr()
-        few, many = X, Y
+        left, right = Y, X
         if np.sum(np.diff(X.indptr) ** 2.0) > np.sum(np.diff(Y.indptr) ** 2.0):
-            few, many = Y, X
-        pieces = ((many[b] @ few).data for b in blocks(many.shape[0], 1024))
+            left, right = X, Y
+        pieces = ((left[b] @ right).data for b in blocks(left.shape[0], 1024))
         total = sum(float(np.sum(np.square(piece))) for piece in pieces)
-        left = total - float(np.sum(self.diagonal**2))
-        if left >= CANCELLED * total or float(self.n) ** 2 > MAX_PAIRWISE:
-            return max(0.0, left)
+        value = total - float(np.sum(self.diagonal**2))
+        if value >= CANCELLED * total or float(self.n) ** 2 > MAX_PAIRWISE:
+            return max(0.0, value)
         return sum(_off_diagonal(X[b] @ Y, b.start) for b in blocks(self.n, 1024))
 
     def _matmul(self, V: Array) -> Array:
-        own = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
-        return np.asarray(self.X @ (self._transpose @ V)) - own * V
+        diagonal = self.diagonal.reshape((-1,) + (1,) * (V.ndim - 1))
+        return np.asarray(self.X @ (self._transpose @ V)) - diagonal * V
 
     def products(self, H: Array) -> GramProducts:
         kind = GramProducts if sparse.issparse(self.X) else DenseGramProducts
@@ -86,20 +86,20 @@ class Gram(Similarity):
 
     @cached_property
     def _transpose(self) -> Any:
-        """X^T, a view: scipy takes longer to make it than to use it."""
+        """X^T, a view; cached, because its construction in scipy is slow."""
         return self.X.T
 
     @cached_property
     def _formed(self) -> Array | None:
-        """All rows, of few items with a sparse X: single rows would cost overhead in scipy."""
+        """All rows for few items with a sparse X, because products of single rows are slow."""
         if self.n > MAX_FORMED or not sparse.issparse(self.X):
             return None
         return np.asarray((self.X @ self.X.T).toarray())
 
-    def rows_among(self, items: Array, columns: Array, own: Array) -> Any:
+    def rows_among(self, items: Array, columns: Array, positions: Array) -> Any:
         block = self.X[items] @ self.X[columns].T
         rows = block.toarray() if sparse.issparse(block) else block
-        return csr_of_dense_rows(rows, own, columns)
+        return csr_of_dense_rows(rows, positions, columns)
 
     def dense_rows(self, items: Array) -> Array:
         block = self.X[items].astype(np.float64) @ self.X.T
@@ -151,9 +151,9 @@ class Gram(Similarity):
         H = H.astype(np.float64, copy=False)
         inner, squares = float(np.einsum("ij,ij->", H, self.matmul(H))), pair_squares(H)
         value = self.sum_of_squares - 2.0 * inner + squares
-        # The product has contained the diagonal.
-        own = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
-        return self.recompute_if_cancelled(H, value, self.sum_of_squares + squares + 2.0 * own)
+        # matmul subtracts the diagonal, which is a term that may cancel.
+        diagonal = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
+        return self.recompute_if_cancelled(H, value, self.sum_of_squares + squares + 2 * diagonal)
 
 
 def _off_diagonal(rows: Any, first: int) -> float:

@@ -20,12 +20,12 @@ from odsymnmf.utils import Array, blocks
 
 Task = Callable[[], Any]
 
-# Rows of a dense block: enough for BLAS, few enough that corrections inside it stay cheap.
-BLOCK = 128
+# Rows of a dense block: a compromise between BLAS and the corrections inside a block.
+BLOCK_ROWS = 128
 # Number of features per task, for a sparse and for a dense X.
 N_SPARSE, N_DENSE = 2**11, 64
 # Multiply-adds per call of a kernel: Ctrl-C is handled between calls.
-WORK = 2**26
+CALL_WORK = 2**26
 
 
 class CsrProducts:
@@ -46,7 +46,7 @@ class CsrProducts:
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         source, r = self.source(items, H), H.shape[1]
-        for b in blocks(len(items), max(1, WORK // ((max(1, self.entries) + r) * r))):
+        for b in blocks(len(items), max(1, CALL_WORK // ((max(1, self.entries) + r) * r))):
             yield items[b], source
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task] | None:
@@ -92,7 +92,7 @@ class DenseProducts(CsrProducts):
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         from odsymnmf.kernels.sources import Block
 
-        for b in blocks(len(items), BLOCK):
+        for b in blocks(len(items), BLOCK_ROWS):
             rows = as_slice(items[b])
             S = diagonal_block(self.A, rows)
             G = block_product(self.A, H, rows, S)
@@ -127,7 +127,7 @@ class GramProducts(CsrProducts):
             features = np.flatnonzero(np.diff(columns.indptr))
             self._features[key] = features + self.first_feature, columns[features]
         features, columns = self._features[key]
-        # Cut by ranges of all features, so that each range belongs to one worker in every round.
+        # Cut into ranges of all features, so that a range has the same worker in every round.
         cuts = np.searchsorted(features, [*range(0, self.X.shape[1], N_SPARSE), self.X.shape[1]])
         return [
             partial(self._change, features[a:b], columns.indptr[a : b + 1], columns, steps)
@@ -193,7 +193,7 @@ class DenseGramProducts(GramProducts):
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
         from odsymnmf.kernels.sources import Block
 
-        for b in blocks(len(items), BLOCK):
+        for b in blocks(len(items), BLOCK_ROWS):
             rows = as_slice(items[b])
             X, before = self.X[rows].astype(np.float64, copy=False), H[rows].copy()
             S = (X @ X.T).astype(H.dtype, copy=False)

@@ -26,7 +26,7 @@ from odsymnmf.utils import Array
 
 
 class Sparse(Similarity):
-    """A in CSR form: sorted, without duplicates, zeros and diagonal, which is kept apart."""
+    """A in CSR form: sorted, without duplicates and zeros; the diagonal is stored separately."""
 
     def __init__(self, A: sparse.csr_array, diagonal: Array, weights: PairWeights = EQUAL):
         self.A, self.diagonal, self.weights = A, diagonal, weights
@@ -106,8 +106,8 @@ class Sparse(Similarity):
 
     def squared_error(self, H: Array) -> float:
         # p^2 over all pairs, and (A - p)^2 - p^2 over the stored ones
-        everywhere = pair_squares(H)
+        all_pairs = pair_squares(H)
         sums = self.stored_sums(np.arange(self.n), H)
         stored, squares = np.sum(sums[:, 1]), np.sum(sums[:, 3])
-        value, terms = float(everywhere + stored - squares), float(everywhere + stored)
+        value, terms = float(all_pairs + stored - squares), float(all_pairs + stored)
         return self.recompute_if_cancelled(H, value, terms)

@@ -1,4 +1,4 @@
-"""Validation of similarities, and wrapping without a copy where none is needed."""
+"""Validation of similarities, without a copy if possible."""
 
 from numbers import Real
 from typing import Any, NamedTuple
@@ -129,8 +129,8 @@ def _unknown_pairs(A: Array, first: int = 0) -> Any:
     """Return a CSR array with a one for each pair of full rows that is NaN, or None."""
     pieces = []
     for b in blocks(len(A), 512):
-        own = np.arange(b.start, b.stop)
-        pieces.append(sparse.csr_array(clear_diagonal(np.isnan(A[b]), own + first), dtype=float))
+        items = np.arange(b.start, b.stop) + first
+        pieces.append(sparse.csr_array(clear_diagonal(np.isnan(A[b]), items), dtype=float))
     unknown = sparse.vstack(pieces, format="csr")
     return unknown if unknown.nnz else None
 
@@ -163,14 +163,14 @@ def _largest_asymmetry(A: Array) -> tuple[float, int, int]:
     worst = (0.0, 0, 0)
     for rows in blocks(len(A), 512):
         for columns in blocks(rows.stop, 512):
-            block, other = A[rows, columns], A[columns, rows].T
+            block, transposed = A[rows, columns], A[columns, rows].T
             if rows == columns:
                 block = clear_diagonal(block.copy(), np.arange(len(block)))
-                other = block.T
-            difference, i, j = largest_difference(block, other)
+                transposed = block.T
+            difference, i, j = largest_difference(block, transposed)
             if not np.isfinite(difference):
                 refuse_infinite(block, rows.start, columns.start)
-                refuse_infinite(other.T, columns.start, rows.start)
+                refuse_infinite(transposed.T, columns.start, rows.start)
             if difference > worst[0]:
                 worst = difference, i + rows.start, j + columns.start
     return worst
@@ -191,18 +191,18 @@ def clean_rows(A: Any, first: int = 0) -> CleanRows:
     """Separate the diagonal and NaN from rows of A; row 0 belongs to item ``first``."""
     if not sparse.issparse(A):
         A = np.array(as_floats(np.asarray(A), "A"), order="C")
-        own = np.arange(len(A)), np.arange(first, first + len(A))
-        diagonal, A[own] = A[own], 0
+        on_diagonal: Any = np.arange(len(A)), np.arange(first, first + len(A))
+        diagonal, A[on_diagonal] = A[on_diagonal], 0
         unknown = _unknown_pairs(A, first)
         A[np.isnan(A)] = 0
         return CleanRows(A, diagonal, unknown)
     A = _canonical_csr(A, "A")
     items = entry_rows(A)
-    own = items + first == A.indices
+    on_diagonal = items + first == A.indices
     diagonal = np.zeros(A.shape[0], dtype=A.dtype)
-    diagonal[items[own]] = A.data[own]
-    A = keep_entries(A, ~(own | (A.data == 0)))
-    del items, own
+    diagonal[items[on_diagonal]] = A.data[on_diagonal]
+    A = keep_entries(A, ~(on_diagonal | (A.data == 0)))
+    del items, on_diagonal
     nan = np.isnan(A.data)
     if not nan.any():
         return CleanRows(A, diagonal, None)
@@ -273,7 +273,7 @@ def as_floats(values: Array, name: str) -> Array:
 def refuse_asymmetry(
     worst: float, where: tuple[int, int], values: tuple[Any, Any], peak: float, dtype: Any
 ) -> None:
-    """Rounding may differ between A_ij and A_ji; more than that is not a similarity."""
+    """Refuse a difference of A_ij and A_ji that is larger than rounding."""
     if worst > asymmetry(dtype) * peak:
         i, j = where
         raise ValueError(

@@ -47,7 +47,7 @@ class PairWeights:
 
     @cached_property
     def uniform(self) -> float:
-        """w0 if all pairs have this weight, which callers of kernels apply; else 1."""
+        """The factor that callers of kernels apply: w0 if all pairs have this weight, else 1."""
         return self.default if self.excess is None else 1.0
 
     def for_kernel(self, items: Array, r: int) -> Any:
@@ -92,8 +92,8 @@ class PairWeights:
         """Return the weights of some of the items, in this order."""
         if self.excess is None:
             return self
-        both = (self.excess, with_data(self.excess, self.values))
-        v, values = (sparse.csr_array(M[items][:, items]).sorted_indices() for M in both)
+        matrices = (self.excess, with_data(self.excess, self.values))
+        v, values = (sparse.csr_array(M[items][:, items]).sorted_indices() for M in matrices)
         return PairWeights(self.default, v, values.data)
 
     def to_arrays(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def with_data(A: Any, data: Any) -> Any:
 
 
 def without_diagonal(A: Any) -> Any:
-    """Return a CSR array without what is stored on its diagonal."""
+    """Return a CSR array without the entries on its diagonal."""
     return keep_entries(A, entry_rows(A) != A.indices)
 
 
@@ -184,9 +184,9 @@ def keep_entries(A: Any, keep: Array) -> Any:
 def combine_layers(n: int, default: float, *layers: Any) -> PairWeights:
     """Return the weights of layers, without ``values``.
 
-    Each layer is a CSR array of weights; a later one overrules an earlier one where both store a
-    pair. If no more pairs have a positive weight than are listed, the default becomes 0 and they
-    are listed instead: nothing cancels then.
+    Each layer is a CSR array of weights; for pairs in several layers, the last one holds. If no
+    more pairs have a positive weight than are listed, these are listed with the default 0: then
+    sums do not cancel.
     """
     given = [layer for layer in reversed(layers) if layer is not None]
     if not given:
@@ -212,13 +212,13 @@ def combine_layers(n: int, default: float, *layers: Any) -> PairWeights:
     return PairWeights(default, sparse.csr_array(data, shape=(n, n)))
 
 
-def lookup_csr(where: Any, A: Any, missing: float) -> Array:
-    """Return what A stores at the entries of another CSR array, and ``missing`` elsewhere."""
-    asked, stored = _entry_keys(where), _entry_keys(A)
+def lookup_csr(pattern: Any, A: Any, missing: float) -> Array:
+    """Return the values of A at the entries of another CSR array, ``missing`` if not stored."""
+    keys, stored = _entry_keys(pattern), _entry_keys(A)
     if not len(stored):
-        return np.full(len(asked), missing)
-    place = np.minimum(np.searchsorted(stored, asked), len(stored) - 1)
-    return np.where(stored[place] == asked, A.data[place].astype(np.float64), missing)
+        return np.full(len(keys), missing)
+    position = np.minimum(np.searchsorted(stored, keys), len(stored) - 1)
+    return np.where(stored[position] == keys, A.data[position].astype(np.float64), missing)
 
 
 def _entry_keys(A: Any) -> Array:

@@ -1,7 +1,7 @@
-"""What the losses l1 f_1(H) + l2 f_2(H) of a dense H have in common.
+"""The base class of the losses l1 f_1(H) + l2 f_2(H) of a dense H.
 
-A solver is a loss for a similarity A, with a bound on the entries of H, and H with the sums over H
-that sweeps keep up to date. Runs, rounds, restarts and initializations use the methods of
+A solver is a loss for a similarity A, with a bound on the entries of H, and with H and the sums
+over H that sweeps update. Runs, rounds, restarts and initializations use the methods of
 `PairwiseLoss`; a new loss implements `refresh` and `_solve`.
 """
 
@@ -39,7 +39,7 @@ BLOCK_ROWS = 1024
 
 
 class GramSums:
-    """D = H^T H, the largest its diagonal has been, and the products with A."""
+    """D = H^T H, the largest values of its diagonal so far, and the products with A."""
 
     def __init__(self, A: Similarity, H: Array):
         self.D, self.peak = squared(H), np.zeros(H.shape[1])
@@ -62,7 +62,7 @@ class GramSums:
         np.maximum(self.peak, self.D.diagonal(), out=self.peak)
 
     def add(self, change: Array, H: Array) -> None:
-        """Add the change of a round that H now contains; recompute what has cancelled."""
+        """Add the change of a round, which H contains already; recompute cancelled sums."""
         self.D += change
         for l in np.flatnonzero(self.D.diagonal() < CANCELLED * self.peak):
             self.D[l] = self.D[:, l] = np.einsum("i,ij->j", H[:, l], H, dtype=np.float64)
@@ -73,7 +73,7 @@ class GramSums:
 
 
 class ColumnSums:
-    """W_l = sum_i H_il, the largest it has been, and which items have any entry."""
+    """W_l = sum_i H_il, the largest values of W so far, and which rows of H are nonzero."""
 
     def __init__(self, H: Array):
         self.W, self.peak = H.sum(axis=0, dtype=np.float64), np.zeros(H.shape[1])
@@ -95,7 +95,7 @@ class ColumnSums:
         np.maximum(self.peak, self.W, out=self.peak)
 
     def add(self, change: Array, H: Array) -> None:
-        """Add the change of a round that H now contains; recompute what has cancelled."""
+        """Add the change of a round, which H contains already; recompute cancelled sums."""
         self.W += change
         for l in np.flatnonzero(CANCELLED * self.peak > self.W):
             self.W[l] = self.peak[l] = H[:, l].sum(dtype=np.float64)
@@ -105,7 +105,7 @@ class ColumnSums:
 
 
 class NewRows(NamedTuple):
-    """Arrays for the new rows of a round, for which of them moved, and for the changes of sums."""
+    """Outputs of a round: the new rows, whether they moved, and the changes of W and D."""
 
     rows: Array
     moved: Array
@@ -134,11 +134,11 @@ class PairwiseLoss:
     auto_normalize: ClassVar[bool] = False
     # Whether a solver for sparse H exists.
     supports_sparse_h: ClassVar[bool] = False
-    # What the fraction explained is a fraction of.
+    # Name of the quantity of which f(0) - f(H) is the explained part.
     explained_name: ClassVar[str]
     scales: Scales
     l1_ratio: float
-    # f_2 is that of symNMF, with the diagonal of A, where this is an array.
+    # The diagonal of A if f_2 includes it (symNMF), else None.
     diagonal: Array | None = None
 
     def __init__(self, A: Similarity, upper: float = np.inf):
@@ -248,7 +248,7 @@ class PairwiseLoss:
         return SweepResult(decrease, relative, decrease)
 
     def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
-        """Set rows of H to their optimum in turn, or solve them against H as it is, into ``new``.
+        """Set rows of H to their optimum in turn; with ``new``, solve them for a fixed H into it.
 
         ``rows`` are the rows of A that `_rows` or `_row_blocks` returned.
         """
@@ -272,7 +272,7 @@ class PairwiseLoss:
 
     @cached_property
     def tiles(self) -> list[slice]:
-        """Ranges of items; those of a round in one range are a piece of work."""
+        """Ranges of items; the items of a round in one range are a piece of work."""
         return row_tiles(self.n, self.r, self.A.row_entries)
 
     def begin_round(self) -> None:
@@ -285,7 +285,7 @@ class PairwiseLoss:
             self._buffer = np.empty((rows, self.r), self._H.dtype)
 
     def solve_rows(self, items: Array, place: slice) -> RowUpdates:
-        """Solve the rows against H as it is; ``place`` are their positions in the round."""
+        """Solve the rows for a fixed H; ``place`` is the slice of their positions in the round."""
         weights, r = self.A.weights, self.r
         W = np.zeros(r if self.columns is not None else 0)
         D = np.zeros((r, r) if self.gram is not None else (0, 0))
@@ -306,10 +306,10 @@ class PairwiseLoss:
                 rows[part.moved] = part.rows
             start = stop
             decreases += part.decreases
-            for power, (total, more) in enumerate(zip(change, part.change, strict=True)):
-                # No BLAS: its threads would add up long vectors in parts.
-                decreases[power] -= w0 * 2.0 * float(np.sum(total * more))
-                total += more
+            for power, (total, increment) in enumerate(zip(change, part.change, strict=True)):
+                # No BLAS, whose sums depend on the number of threads.
+                decreases[power] -= w0 * 2.0 * float(np.sum(total * increment))
+                total += increment
         moved = np.concatenate([part.moved for part in parts])
         violation = self.combine_violations([part.violation for part in parts])
         return RowUpdates(self._buffer[:start], moved, decreases, violation, change)
@@ -409,7 +409,7 @@ class PairwiseLoss:
         return [sums.save(items) for sums in self._sums]
 
     def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
+        """Restore the sums that `save` returned."""
         for sums, part in zip(self._sums, saved, strict=True):
             sums.restore(part)
 

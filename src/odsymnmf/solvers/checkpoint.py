@@ -17,7 +17,8 @@ from odsymnmf.similarity import Similarity
 from odsymnmf.utils import RandomState
 
 KIND = "checkpoint"
-WHY = {"data": "the similarities or weights differ", "start": "what was given as init differs"}
+# Messages for the parts of the identity that are hashes.
+REASONS = {"data": "the similarities or weights differ", "init_hash": "the given init differs"}
 
 
 class Checkpoint:
@@ -35,13 +36,13 @@ class Checkpoint:
 
     def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header, arrays = read_arrays(self.path, KIND)
-        found = header["identity"]
+        saved = header["identity"]
         for name, value in self.identity.items():
-            if found.get(name) != value:
-                reason = WHY.get(name, f"its {name} was {found.get(name)!r}, not {value!r}")
+            if saved.get(name) != value:
+                reason = REASONS.get(name, f"its {name} was {saved.get(name)!r}, not {value!r}")
                 raise ValueError(
                     f"{self.path} is the checkpoint of another fit: {reason}. Remove it to start "
-                    "again, or pass another path."
+                    "a new fit, or pass another path."
                 )
         return header, arrays
 
@@ -68,7 +69,7 @@ def hash_of_similarity(A: Similarity) -> str:
     return _hash((type(A).__name__, flattened(A.to_arrays())))
 
 
-def hash_of_start(init: Any) -> str | None:
+def hash_of_init(init: Any) -> str | None:
     """Return a hash of memberships, labels or sets given as init; None for a name."""
     if isinstance(init, str):
         return None

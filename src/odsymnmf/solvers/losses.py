@@ -27,16 +27,16 @@ from odsymnmf.solvers.rounds import (
 )
 from odsymnmf.utils import Array
 
-# Outputs of kernels that a sweep in place does not use.
+# Outputs of kernels that sweeps in place do not use.
 UNUSED, NO_GRAM = np.empty(0, dtype=np.bool_), np.empty((0, 0))
-# robust: the power of both losses by which their shares of the mix move towards the larger.
-STEP = 2.0
-# robust: sweeps undone in a row after which the run has converged.
-PATIENCE = 8
+# robust: after a sweep, the share of each loss is multiplied by this power of its value.
+SHARE_POWER = 2.0
+# robust: number of consecutive undone sweeps after which the run has converged.
+MAX_UNDONE = 8
 
 
 def _copies(in_place: bool, sums: Array, peak: Array) -> tuple[Array, Array]:
-    """Return sums over H for a kernel, which changes them: those of a round are copies."""
+    """Return sums over H that a kernel may change: in a round, they are copies."""
     return (sums, peak) if in_place else (sums.copy(), peak.copy())
 
 
@@ -86,7 +86,7 @@ class L2(PairwiseLoss):
 
     @cached_property
     def tiles(self) -> list[slice]:
-        """Ranges of items; those of a round in one range are a piece of work."""
+        """Ranges of items; the items of a round in one range are a piece of work."""
         return tiles(self.n, self.r, self.gram.products.entries)
 
     def _stored_corrections(self, round: Round, updates: RowUpdates) -> list[Task]:
@@ -195,7 +195,7 @@ class Robust(Mixed):
 
     def __init__(self, A: Similarity, upper: float = np.inf):
         super().__init__(A, upper, 0.5)
-        # The state of the mix: l1_ratio, both relative losses, sweeps undone in a row.
+        # l1_ratio, both relative losses, and the number of consecutive undone sweeps.
         self._mix: Any = None
         self._before: Any = None
 
@@ -223,7 +223,7 @@ class Robust(Mixed):
         return super().save(items), self._mix.copy()
 
     def restore(self, saved: Any) -> None:
-        """Restore what `save` returned."""
+        """Restore the sums and the mix that `save` returned."""
         super().restore(saved[0])
         self._mix = saved[1]
         self.l1_ratio = float(saved[1][0])
@@ -256,14 +256,14 @@ class Robust(Mixed):
         if decrease > 0.0:
             undone = 0.0
             # Both shares times a power of their loss, so that the larger loss weighs more.
-            shares = np.array([ratio, 1.0 - ratio]) * np.power(new, STEP)
+            shares = np.array([ratio, 1.0 - ratio]) * np.power(new, SHARE_POWER)
             if shares.sum() > 0:
                 ratio = float(shares[0] / shares.sum())
         else:
             self._H[items] = self._before[0]
             self.restore(self._before[1])
             new, decrease, undone = (absolute, squares), 0.0, undone + 1.0
-            violation = 1.0 if undone < PATIENCE else 0.0
+            violation = 1.0 if undone < MAX_UNDONE else 0.0
             ratio = 0.5 * (ratio + float(absolute > squares))
         self.l1_ratio = min(max(ratio, 1e-3), 1.0 - 1e-3)
         self._mix, self._before = np.array([self.l1_ratio, *new, undone]), None
@@ -299,7 +299,7 @@ class SymNMF(L2):
         """Do nothing: an entry alone in its column explains a self-similarity."""
 
     def column_gain(self, j: int, items: Array) -> ColumnGain:
-        """Return by how much f would increase without column j, nonzero on the items at most."""
+        """Return the increase of f if column j were removed; its nonzeros are among the items."""
         value, size = super().column_gain(j, items)
         h, others = self._H[items, j].astype(np.float64), self._H[items].astype(np.float64)
         others[:, j] = 0.0
@@ -334,8 +334,8 @@ def loss_class(name: Any, diagonal: str = "ignore", l1_ratio: Any = 0.5) -> Any:
         raise ValueError(f'loss="{name}" cannot fit the diagonal; use diagonal="ignore" or {able}.')
     if not isinstance(l1_ratio, Real) or not 0 <= float(l1_ratio) <= 1:
         raise ValueError(f"l1_ratio must be a number from 0 to 1; got {l1_ratio!r}.")
-    ends: dict[float, Any] = {0.0: L2, 1.0: L1}
-    return ends.get(float(l1_ratio), Mixed) if name == "mixed" else LOSSES[name, diagonal]
+    pure: dict[float, Any] = {0.0: L2, 1.0: L1}
+    return pure.get(float(l1_ratio), Mixed) if name == "mixed" else LOSSES[name, diagonal]
 
 
 def make_solver(

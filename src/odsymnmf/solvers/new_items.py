@@ -11,9 +11,9 @@ from odsymnmf.similarity.weights import EQUAL, PairWeights, keep_entries, with_d
 from odsymnmf.solvers.objective import Scales
 from odsymnmf.utils import Array
 
-# Passes over the entries of a row. l2 is then solved by an active set method: coordinate descent
-# is slow where columns of H are nearly the same.
-PASSES = 1000
+# Maximum number of passes over the entries of a row. Then l2 is solved by an active set method:
+# coordinate descent is slow if columns of H are nearly equal.
+MAX_PASSES = 1000
 
 
 def solve_new_rows(
@@ -27,8 +27,8 @@ def solve_new_rows(
     """Return X whose row p minimizes sum_i w_pi phi(S_pi - x . h_i) over 0 <= x <= upper.
 
     phi(e) = l1 |e| + l2 e^2. Each row is a convex problem. l2 is solved to optimality; with l1,
-    coordinate descent goes on until no single entry improves. The sum leaves out the pairs where
-    S is NaN, and a pair that a sparse S does not store weighs ``zero_weight``.
+    coordinate descent ends when no single entry can be improved. Pairs where S is NaN are left out,
+    and pairs that a sparse S does not store have weight ``zero_weight``.
 
     ``S`` (m x n) may be an array or CSR, and so may H (n x r): with a CSR array, the penalty of l2
     applies if ``penalized``, as in the fit.
@@ -67,15 +67,15 @@ def _known_pairs(S: Any, w0: float) -> tuple[sparse.csr_array, PairWeights]:
 
 
 def _least_squares(S: Any, weights: PairWeights, H: Array, upper: float, X: Array) -> None:
-    """Solve l2 by coordinate descent, and what has not converged by an active set method."""
+    """Solve l2 by coordinate descent; rows that do not converge, by an active set method."""
     l2, r, new = kernels.l2, H.shape[1], np.arange(len(X))
     G = np.ascontiguousarray(S @ H)
     source = kernels.sources.Block(G, np.zeros((0, 0)), np.zeros_like(G))
     gram, bounds = l2.GramState(H.T @ H, np.zeros(r)), kernels.rows.Bounds(upper, 0.0)
     unsolved = np.empty(len(X), dtype=np.bool_)
     l2.l2_rows(
-        new, source, weights.for_kernel(new, r), None, H, X, gram, l2.workspace(r), bounds, PASSES,
-        False, X, unsolved,
+        new, source, weights.for_kernel(new, r), None, H, X, gram, l2.workspace(r), bounds,
+        MAX_PASSES, False, X, unsolved,
     )  # fmt: skip
     for p in np.flatnonzero(unsolved):
         root = np.sqrt(weights.dense_rows(np.array([p]), len(H))[0])
@@ -90,7 +90,7 @@ def _least_squares(S: Any, weights: PairWeights, H: Array, upper: float, X: Arra
 def _absolute_errors(
     S: Any, weights: PairWeights, H: Array, scales: Scales, upper: float, X: Array
 ) -> None:
-    """Continue from the least squares solution, entry by entry, until none moves."""
+    """Improve the least squares solution by coordinate descent until no entry changes."""
     l1, l2, mixed, r, new = kernels.l1, kernels.l2, kernels.mixed, H.shape[1], np.arange(len(X))
     indptr, indices = S.indptr.astype(np.int32), S.indices.astype(np.int32)
     rows = kernels.rows.CsrRows(new, indptr, indices, S.data.astype(np.float64))
@@ -99,13 +99,13 @@ def _absolute_errors(
     work = l1.workspace(rows, stored is not None, r)
     state = l1.ColumnState(H.sum(axis=0), np.zeros(r), np.ones(len(H), dtype=np.bool_))
     bounds, moved, change = kernels.rows.Bounds(upper, 0.0), np.empty(0, np.bool_), np.empty(0)
-    rest = bounds, PASSES, False, X, moved, change
+    outputs = bounds, MAX_PASSES, False, X, moved, change
     if scales.l2 == 0:
-        l1.l1_rows(new, rows, stored, kernel_weights, H, X, state, work, *rest)
+        l1.l1_rows(new, rows, stored, kernel_weights, H, X, state, work, *outputs)
         return
     state = mixed.State(state, l2.GramState(H.T @ H, np.zeros(r)))
     work = mixed.Workspace(work, l2.workspace(r))
-    mixed.mixed_rows(new, rows, stored, kernel_weights, H, X, state, work, tuple(scales), *rest)
+    mixed.mixed_rows(new, rows, stored, kernel_weights, H, X, state, work, tuple(scales), *outputs)
 
 
 def _sparse_rows(
@@ -121,7 +121,7 @@ def _sparse_rows(
         options = {"share": MIN_GAIN, "penalized": False}
     solver = sparse_loss_for(scales)(stored, SparseH(H, H.dtype), weights, upper=upper, **options)
     solver.begin_new_items(m)
-    out, _, _ = solver.solve_into_log(np.arange(m), 4 * m + 64, PASSES)
+    out, _, _ = solver.solve_into_log(np.arange(m), 4 * m + 64, MAX_PASSES)
     indptr = np.append(0, np.cumsum(out.span[:, 1] - out.span[:, 0]))
     top = int(out.top[0])
     X = (out.value[:top].copy(), out.column[:top].copy(), indptr)

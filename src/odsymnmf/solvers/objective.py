@@ -83,14 +83,14 @@ def _column_gain_l2(A: Similarity, H: Array, j: int, items: Array) -> Any:
 
 
 def _column_gain_l1(A: Similarity, H: Array, j: int, items: Array) -> Any:
-    """sum_{i != k} |R_ik| - |R_ik - x_ik|, which is -x_ik where nothing is stored."""
+    """sum_{i != k} |R_ik| - |R_ik - x_ik|; a term is -x_ik for pairs that are not stored."""
     h = H[items, j].astype(np.float64)
-    everywhere = 2.0 * float(h[1:] @ np.cumsum(h)[:-1])
+    all_pairs = 2.0 * float(h[1:] @ np.cumsum(h)[:-1])
     stored = 0.0
     for block, rows in A.row_blocks(items):
         gain, _, products = kernels.objective.column_gain(block, rows, None, j, H, 1)
         stored += gain + products
-    return stored - everywhere, stored + everywhere
+    return stored - all_pairs, stored + all_pairs
 
 
 def pair_losses(residuals: Array, scales: Scales) -> Array:
@@ -123,7 +123,7 @@ def deletion_loss(A: Similarity, H: Any, scales: Scales) -> tuple[Array, Array]:
     indices = H.indices.astype(np.int32, copy=False)
     increase, zero_loss = np.zeros(len(data)), np.zeros(A.n)
     w0, r = float(A.weights.default), H.shape[1]
-    # All pairs, as if no similarity were stored.
+    # The terms of all pairs for A = 0.
     if scales.l2 > 0:
         H64 = H.astype(np.float64)
         D = (H64.T @ H64).tocsr()

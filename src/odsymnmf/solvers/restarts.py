@@ -1,8 +1,8 @@
 """Column restarts (beyond the paper): a column is rebuilt greedily on the residual.
 
-Coordinate descent moves one entry at a time. A column that shares its cluster with another, or
-covers parts of two, stays where it is, because every single step away increases f. A restart
-removes the whole column, builds a new one, and keeps it if f decreases.
+Coordinate descent changes one entry at a time. It cannot improve a column that shares a cluster
+with another column or covers parts of two clusters, if every change of a single entry increases f.
+A restart removes the whole column, builds a new one, and accepts it if f decreases.
 """
 
 from typing import Any, NamedTuple
@@ -12,22 +12,22 @@ import numpy as np
 from odsymnmf.init.greedy import rebuild_column
 from odsymnmf.utils import Array, squared
 
-# Attempts per column and round: from the item with the largest score, then from the best that the
-# first attempt does not contain.
+# Attempts per column and round: from the item with the largest score, then from the best item that
+# the first attempt does not contain.
 N_SEEDS = 2
 # Minimum number of items that are added one by one; more if the greedy initialization adds more.
 MIN_PICKS = 20
 # Sweeps over the items of a new column before it is compared with the old one.
 N_SWEEPS = 3
 # Columns with a larger cosine are duplicates.
-DUPLICATE = 0.95
+DUPLICATE_COSINE = 0.95
 
 
 class RestartAttempt(NamedTuple):
     """Result of rebuilding a column: the items whose rows changed, none if it was undone.
 
-    ``decrease`` is that of the objective; if not positive, the new column was worse by as much.
-    ``work`` is the number of entries in all rows visited.
+    ``decrease`` is that of the objective, not positive if the new column was worse. ``work`` is the
+    number of entries in all rows visited.
     """
 
     items: Array
@@ -43,7 +43,7 @@ def restart_order(H: Array) -> list[int]:
     D = squared(H)
     norms = np.sqrt(D.diagonal())
     norms[norms == 0] = np.inf
-    duplicate = (np.tril(D, -1) > DUPLICATE * np.outer(norms, norms)).any(axis=1)
+    duplicate = (np.tril(D, -1) > DUPLICATE_COSINE * np.outer(norms, norms)).any(axis=1)
     redundant = np.isinf(norms) | duplicate
     return [*np.flatnonzero(redundant).tolist(), *np.flatnonzero(~redundant).tolist()]
 
@@ -72,8 +72,8 @@ def _attempt(solver: Any, j: int, degrees: Array, avoid: Array, objective: float
     columns = solver.column_sums()
     H[:, j], columns[j] = 0, 0
     n_picks = max(MIN_PICKS, 2 * H.shape[1] - 2)
-    H[:, j], placed = rebuild_column(solver, H, degrees, columns, n_picks, avoid)
-    work = solver.A.row_work(placed)
+    H[:, j], tried = rebuild_column(solver, H, degrees, columns, n_picks, avoid)
+    work = solver.A.row_work(tried)
     new = H[:, j] > 0
     avoid |= new
     if np.array_equal(old, H[:, j]):

@@ -1,7 +1,7 @@
 """Parallel rounds: many rows are solved at once, and f never increases.
 
-Item k is in round k mod 16; of many items, runs of eight go together. In a round, every row is
-solved against H as it was at its beginning, then all changed rows are applied. The exact decrease
+Item k is in round k mod 16; with many items, runs of eight stay together. In a round, every row is
+solved for H at the beginning of the round, then all changed rows are applied. The exact decrease
 is the sum over rows minus a correction for pairs inside the round (docs/algorithms.md, "Rounds").
 If f would increase, the round is split into two halves, down to single rows, which never increase
 it. Pieces of work and the order of sums depend on the problem alone, so the result is the same for
@@ -26,8 +26,8 @@ ROUNDING = 2.0**-50
 MIN_WORK, MAX_WORK = 2**21, 2**22
 MIN_ROWS, MAX_ROWS = 16, 1024
 N_PIECES, MAX_PIECES = 16, 256
-# Entries of the rows that a thread reads at a time; the kernels of l1 skip all but about one in
-# SKIPPED multiply-adds.
+# Entries of the rows that a thread reads at a time; the kernels of l1 compute about one in SKIPPED
+# multiply-adds only.
 MAX_ENTRIES, SKIPPED = 2**20, 4
 
 Task = Callable[[], Any]
@@ -84,12 +84,12 @@ class Rounds:
     n_threads : int
         Threads of this process.
     exchange : callable, optional
-        Sends the results of this process's pieces to all processes, and returns a list of those
-        of every process, by rank.
+        Sends the results of the pieces of this process to all processes, and returns a list of the
+        results of every process, by rank.
     owners : ndarray of shape (n,), optional
         The rank of the process that solves each item.
     rank : int
-        That of this process.
+        Rank of this process.
 
     Attributes
     ----------
@@ -173,8 +173,8 @@ class Rounds:
         """Run the tasks (of this process, if there are several) and return all results in order."""
         if self.exchange is None or owners is None:
             return self.threads.run(tasks)
-        own = [task for task, owner in zip(tasks, owners, strict=True) if owner == self.rank]
-        results = [iter(part) for part in self.exchange(self.threads.run(own))]
+        local = [task for task, owner in zip(tasks, owners, strict=True) if owner == self.rank]
+        results = [iter(part) for part in self.exchange(self.threads.run(local))]
         return [next(results[owner]) for owner in owners]
 
 
@@ -231,9 +231,9 @@ def cut(items: Array, ranges: list[slice]) -> list[slice]:
 
 
 def pairs_inside(stored: Any, run: int) -> Any:
-    """Return the entries (i, k), k < i, of CSR arrays whose two items are in one round.
+    """Return the entries (i, k), k < i, of CSR arrays whose two items are in the same round.
 
-    ``stored`` is a tuple that begins with indptr and indices; other fields are cut likewise.
+    ``stored`` is a named tuple of indptr, indices and further arrays of entries.
     """
     indptr, indices = stored[:2]
     numbers = round_numbers(len(indptr) - 1, run)
@@ -259,19 +259,19 @@ class ThreadPool:
     def run(self, tasks: Sequence[Task]) -> list[Any]:
         """Run the tasks and return their results in order.
 
-        When one fails, or after Ctrl-C, the others finish their current task before this raises.
+        If a task fails, or after Ctrl-C, the other threads finish their current tasks first.
         """
         if self._pool is None or len(tasks) < 2:
             return [task() for task in tasks]
         results: list[Any] = [None] * len(tasks)
-        left = iter(range(len(tasks)))  # next() of a range is atomic
+        remaining = iter(range(len(tasks)))  # next() of a range is atomic
 
         def work() -> None:
             try:
-                for k in left:
+                for k in remaining:
                     results[k] = tasks[k]()
             except BaseException:
-                for _ in left:  # no other thread begins a task
+                for _ in remaining:  # other threads begin no further task
                     pass
                 raise
 

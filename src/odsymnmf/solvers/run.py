@@ -22,12 +22,12 @@ MAX_RESTART_WORK = 50
 
 @dataclass(frozen=True)
 class Sweep:
-    """The argument of callbacks. Later sweeps change H in place: copy it to keep it.
+    """The argument of callbacks. Later sweeps change H in place; make a copy to store it.
 
     ``column`` is the column that a restart has tried, None after a sweep. ``violation`` is the
-    value that the last sweep compared with the tolerance. A sparse H is a CSR array; callbacks are
-    then also called during long sweeps, where ``rows`` is the number of rows done and H is that of
-    the last complete sweep.
+    violation of the last sweep, which is compared with the tolerance. A sparse H is a CSR array;
+    callbacks are then also called during long sweeps: ``rows`` is the number of rows done, and H is
+    that of the last complete sweep.
     """
 
     n_iter: int
@@ -39,7 +39,7 @@ class Sweep:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a sweep of all rows has ended (not a column restart or a part of a sweep)."""
+        """Whether a sweep of all rows is complete (False for restarts and parts of a sweep)."""
         return self.column is None and self.rows is None
 
 
@@ -74,7 +74,7 @@ class State:
     converged : bool
         Whether the last sweep met the tolerance.
     stalled : bool
-        Whether the last sweep changed so little that column restarts begin.
+        Whether the relative decrease of the last sweep was so small that column restarts begin.
     """
 
     decreases: list[float] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Run:
     checkpoint : Checkpoint, optional
         Where the run is saved, and from which it resumes; H is then the saved one.
     min_gain : float
-        The run has converged if a sweep gains at most this fraction of what H explains, f(0) - f.
+        The run has converged if a sweep gains at most this fraction of the explained f(0) - f.
     order : ndarray of n items, optional
         For sparse H: the item of each row.
     """

@@ -1,7 +1,7 @@
 """H stored by its nonzeros, as a log of rows, and D = H^T H as a table of pairs of columns.
 
 A sweep appends new rows to the log, and a table has the current position of each row; outdated rows
-remain until `SparseH.compact`. So rows can grow and shrink, and nothing moves while it is read.
+remain until `SparseH.compact`. So rows can grow and shrink, and no row moves while it is read.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from odsymnmf.membership_view import as_view, nonzeros
 from odsymnmf.similarity.weights import without_diagonal
 from odsymnmf.utils import Array, as_csr
 
-# Capacity of a log per nonzero of H: unused pages take no memory, but a longer log is a copy.
+# Capacity of a log per nonzero of H: unused pages take no memory, and a longer log needs a copy.
 CAPACITY_PER_ENTRY = 8
 # Up to this many columns, D is stored in full, 16 bytes a pair; else in a table of 2^MIN_BITS slots
 # that grows.
@@ -110,9 +110,9 @@ class SparseH:
 
     def copy(self) -> "SparseH":
         """Return H as it is now. The log is shared: sweeps only append to it."""
-        other = SparseH.__new__(SparseH)
-        other.dtype, other.log = self.dtype, self.log._replace(span=self.log.span.copy())
-        return other
+        result = SparseH.__new__(SparseH)
+        result.dtype, result.log = self.dtype, self.log._replace(span=self.log.span.copy())
+        return result
 
     def compact(self) -> None:
         """Remove outdated rows from the log."""
@@ -130,18 +130,18 @@ class SparseH:
     def clean_columns(self) -> None:
         """Clear columns with one entry, balance those with two.
 
-        Neither changes the objective over pairs: a lone entry meets only itself, and (s, t)
-        explains one pair by s t, as (sqrt(s t), sqrt(s t)) does.
+        Neither changes the objective: one entry explains no pair, and (s, t) explains one pair by
+        s t, as (sqrt(s t), sqrt(s t)) does.
         """
         H = self.csr()
         counts = np.bincount(H.indices, minlength=self.r)
         two = np.flatnonzero(counts[H.indices] == 2)
         pairs = two[np.argsort(H.indices[two], kind="stable")].reshape(-1, 2)
-        both = H.data[pairs].astype(np.float64)
-        H.data[pairs] = np.sqrt(both[:, :1] * both[:, 1:])
-        lone = counts[H.indices] == 1
-        if len(pairs) or lone.any():
-            H.data[lone] = 0
+        values = H.data[pairs].astype(np.float64)
+        H.data[pairs] = np.sqrt(values[:, :1] * values[:, 1:])
+        single = counts[H.indices] == 1
+        if len(pairs) or single.any():
+            H.data[single] = 0
             self._fill(nonzeros(H), self.r)
 
     def keep_columns(self, columns: Any) -> None:
@@ -157,13 +157,13 @@ class SparseH:
         indptr = H.indptr.astype(np.int64, copy=False)
         indices = H.indices.astype(np.int32, copy=False)
         kernels.fill_log(indptr, indices, H.data.astype(self.dtype, copy=False), log)
-        self.log = log  # only now: Ctrl-C before leaves the old one
+        self.log = log  # last, so that the old log remains after Ctrl-C
 
 
-def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> list[Array]:
-    """Return the items whose entry is at least ``fraction`` of their column's largest.
+def column_sets(H: sparse.csr_array, fraction: float = 0.2, min_size: int = 1) -> list[Array]:
+    """Return for each column the items with at least ``fraction`` of its largest entry.
 
-    Columns with fewer than ``least`` such items are left out.
+    Columns with fewer than ``min_size`` such items are left out.
     """
     if not H.shape[1]:
         return []
@@ -173,7 +173,7 @@ def column_sets(H: sparse.csr_array, fraction: float = 0.2, least: int = 1) -> l
     order = np.argsort(columns[large], kind="stable")
     ends = np.cumsum(np.bincount(columns[large], minlength=view.r))
     sets = np.split(view.rows[large][order], ends[:-1])
-    return [items for items in sets if len(items) >= least]
+    return [items for items in sets if len(items) >= min_size]
 
 
 def empty_pairs(r: int, bits: int | None = None) -> Pairs:
@@ -209,8 +209,8 @@ def gram(H: sparse.csr_array) -> tuple[Pairs, float]:
     indptr: Any = H.indptr.astype(np.int64, copy=False)
     row, squares = 0, 0.0
     while True:
-        row, more = kernels.add_gram(row, indptr, H.indices, H.data, D)
-        squares += more
+        row, increase = kernels.add_gram(row, indptr, H.indices, H.data, D)
+        squares += increase
         if row == H.shape[0]:
             return D, float(squares)
         m = int(indptr[row + 1] - indptr[row])

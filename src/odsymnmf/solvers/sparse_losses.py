@@ -36,18 +36,18 @@ from odsymnmf.solvers.sparse_h import (
 from odsymnmf.utils import Array
 
 # Rows per call of a kernel: Ctrl-C is handled and progress is reported between calls.
-BLOCK = 2**14
-# The penalty of a membership, as a fraction of what the best column alone would gain, and the
-# fraction that a new column must gain alone where memberships are not penalized.
-SHARE, MIN_GAIN = 0.05, 0.003
-# Maximum number of candidate columns of a row besides its own.
-CAP = 64
-# Number of sweeps between recomputations of D; also after EARLY sweeps, because the first sweeps
-# change most of H. Penalties are set before the first sweep and after EARLY sweeps, then fixed, so
-# that sweeps converge.
-REFRESH, EARLY = 10, 2
-# Rows of a piece of a round, and pieces of a round; r may be at most COLUMNS times the rows.
-MIN_ROWS, MAX_ROWS, N_PIECES, COLUMNS = 512, 4096, 8, 8
+BLOCK_ROWS = 2**14
+# Fractions of the decrease of f by the best column alone: the penalty of a membership, and without
+# penalty, the decrease by which a column becomes a candidate.
+PENALTY, MIN_GAIN = 0.05, 0.003
+# Maximum number of candidate columns of a row, not counting the columns in the row.
+MAX_CANDIDATES = 64
+# D is recomputed every REFRESH sweeps and after FIRST_REFRESH sweeps, because the first sweeps
+# change most of H. Penalties are set before the first sweep and after FIRST_REFRESH sweeps, then
+# fixed, so that sweeps converge.
+REFRESH, FIRST_REFRESH = 10, 2
+# Rows of a piece of a round, pieces of a round, and the largest ratio of r to the rows of a piece.
+MIN_ROWS, MAX_ROWS, N_PIECES, MAX_COLUMNS_PER_ROW = 512, 4096, 8, 8
 
 
 class SparseLoss:
@@ -68,7 +68,7 @@ class SparseLoss:
     relative_tol: ClassVar[bool]
     # The violation of a sweep, given those of its parts.
     combine_violations: ClassVar[Any] = max
-    # Whether the largest similarity bounds H where the user gives no bound.
+    # Whether the largest similarity bounds H by default.
     bounded: ClassVar[bool]
     degree: ClassVar[int]
     scales: ClassVar[Scales]
@@ -143,7 +143,7 @@ class SparseLoss:
         self.begin_round()
         decreases, violations = np.zeros(2), []
         while done < self.n:
-            block = items[done : done + BLOCK]
+            block = items[done : done + BLOCK_ROWS]
             rows, need, gains, violation = self._solve(block, self.H.log, done, in_place=True)
             decreases += gains
             violations.append(violation)
@@ -180,7 +180,7 @@ class SparseLoss:
     def solve_into_log(
         self, items: Array, entries: int, passes: int = 1
     ) -> tuple[Log, Array, float]:
-        """Solve rows against H as it is; return them, their decreases and the violation.
+        """Solve rows for a fixed H; return them, their decreases and the violation.
 
         With ``passes`` > 1 the items are new: rows of A that H does not contain.
         """
@@ -202,7 +202,7 @@ class SparseLoss:
     def pieces(self, items: Array) -> list[slice]:
         """Cut the items of a round into pieces of work."""
         rows = min(max(self.n // (N_ROUNDS * N_PIECES), MIN_ROWS), MAX_ROWS)
-        rows = max(rows, self.H.r // COLUMNS)
+        rows = max(rows, self.H.r // MAX_COLUMNS_PER_ROW)
         return [slice(b, min(b + rows, len(items))) for b in range(0, len(items), rows)]
 
     def begin_round(self) -> None:
@@ -276,11 +276,11 @@ class SparseL2(SparseLoss):
     Parameters
     ----------
     share : float
-        The penalty p_k of a membership of item k, as a fraction of what the best column alone would
-        gain for k; it is set in the first and the third sweep, then fixed.
+        The penalty p_k of a membership of item k, as a fraction of the decrease of f by the best
+        column alone; it is set in the first and the third sweep, then fixed.
     penalized : bool
-        False: no penalty. Then ``share`` is what a new column must gain alone; with 0 the problem
-        is that with a dense H.
+        False: no penalty. A column is then a candidate if its decrease alone is at least this
+        fraction; with 0 the problem is that with a dense H.
     """
 
     name = "l2"
@@ -295,7 +295,7 @@ class SparseL2(SparseLoss):
         weights: PairWeights = EQUAL,
         *,
         upper: float = np.inf,
-        share: float = SHARE,
+        share: float = PENALTY,
         penalized: bool = True,
     ):
         super().__init__(A, H, weights, upper=upper)
@@ -325,8 +325,8 @@ class SparseL2(SparseLoss):
         regular = self._sweeps % REFRESH == 0
         if regular:
             self.H.clean_columns()
-        if regular or self._sweeps == EARLY or self._inexact:
-            self.refresh(penalties=self._sweeps in (0, EARLY))
+        if regular or self._sweeps == FIRST_REFRESH or self._inexact:
+            self.refresh(penalties=self._sweeps in (0, FIRST_REFRESH))
         self._sweeps += 1
         self._recomputed = 0
         return np.arange(self.n)
@@ -356,7 +356,7 @@ class SparseL2(SparseLoss):
         work = sparse_l2.workspace(self.D, self.H.dtype, longest)
         done, need, loss, penalized, violation, recomputed = sparse_l2.sparse_l2_rows(
             items, self.A, self.w0, self.E, self.H.log, self.D, out, self.penalties, self.share,
-            self.upper, CAP, passes, in_place, work,
+            self.upper, MAX_CANDIDATES, passes, in_place, work,
         )  # fmt: skip
         with self._lock:
             self._recomputed += recomputed
@@ -383,7 +383,7 @@ class SparseL2(SparseLoss):
         return moved, pair_terms, change
 
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
-        capacity = sum(int(more.used[0]) for more in changes[1:])
+        capacity = sum(int(change.used[0]) for change in changes[1:])
         total, across = reserve_pairs(changes[0], capacity), 0.0
         for change in changes[1:]:
             across += float(add_pairs(change, total))
@@ -461,7 +461,7 @@ class SparseL1(SparseLoss):
         work = sparse_l1.workspace(self.H.r, self.H.dtype, longest)
         done, need, decrease, largest = sparse_l1.sparse_l1_rows(
             items, position, self.A, self.w0, self.E, self.H.log, self.sums, out, self.upper,
-            CAP, passes, in_place, work,
+            MAX_CANDIDATES, passes, in_place, work,
         )  # fmt: skip
         return done, need, np.full(2, float(decrease)), float(largest)
 
@@ -473,7 +473,7 @@ class SparseL1(SparseLoss):
     def _join(self, changes: list[Any]) -> tuple[float, Any]:
         total, across = changes[0], 0.0
         for change in changes[1:]:
-            across += 2.0 * float(np.sum(total * change))  # no BLAS: its threads sum in parts
+            across += 2.0 * float(np.sum(total * change))  # no BLAS, as for a dense H
             total += change
         return across, total
 
