@@ -55,7 +55,7 @@ MIN_NODES_PER_GROUP = 8
 N_SAMPLE = 20_000
 # A partition is a candidate if its adjusted Rand index between runs is at least MIN_ARI, and its
 # modularity at least MIN_MODULARITY times the best. Stabilities that differ by SLACK are equal.
-MIN_ARI, MIN_MODULARITY, SLACK = 0.5, 0.5, 0.04
+MIN_ARI, MIN_MODULARITY, SLACK = 0.5, 0.5, 0.05
 # Groups that shorten the description by more than STRONG_GAIN nats per item must be reproduced with
 # an adjusted Rand index of REPRODUCED, in another run or at a neighboring resolution.
 STRONG_GAIN, REPRODUCED = 0.5, 0.9
@@ -104,7 +104,7 @@ def n_clusters(
 
     A graph is partitioned at a range of resolutions, several times each. The stability of a
     resolution is the mean adjusted Rand index of its partitions with each other and with those of
-    the next lower and higher resolution. Of the most stable partitions (to within 0.04), the one
+    the next lower and higher resolution. Of the most stable partitions (to within 0.05), the one
     with the shortest `description_length` is chosen. If no partition is both stable and better than
     a single group, ``evidence`` is "none", and one cluster is recommended, with a warning; for
     graphs of at most 3,000 items it is "weak" if the modularity is four standard deviations above
