@@ -41,7 +41,7 @@ BLOCK = 2**14
 # The penalty of a membership, as a fraction of what the best column alone would gain, and the
 # fraction that a new column must gain alone where memberships are not penalized.
 SHARE, MIN_GAIN = 0.05, 0.003
-# Maximum number of candidate columns of a row besides its own.
+# Maximum number of candidate columns of a row; its own are always among them.
 CAP = 64
 # Number of sweeps between recomputations of D; also after EARLY sweeps, because the first sweeps
 # change most of H. Penalties are set before the first sweep and after EARLY sweeps, then fixed, so
@@ -64,7 +64,7 @@ class SparseLoss:
     upper : float
         Upper bound on the entries of H.
     cap : int or None
-        Maximum number of candidate columns of an item besides its own.
+        Maximum number of candidate columns of an item; its own are always among them.
     """
 
     name: ClassVar[str]
