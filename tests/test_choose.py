@@ -167,8 +167,8 @@ def test_higher_resolutions_give_more_clusters(graph):
     numbers = [f.n_clusters for f in found]
     assert numbers == sorted(set(numbers))
     assert numbers[:2] == [1, 5]
-    model = od.ODSymNMF("auto", resolution=0.7, random_state=0).fit(graph[0])
-    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == 5
+    model = od.ODSymNMF("auto", resolution=3.0, random_state=0).fit(graph[0])
+    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == numbers[2]
     # Graphs that a search coarsens are partitioned as they are; there is no warning.
     A, _ = od.datasets.planted_partition([50] * 70, 0.4, 0.002, random_state=0)
     assert od.choose.n_clusters(A, resolution=1.0).n_clusters == 70

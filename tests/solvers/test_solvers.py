@@ -9,12 +9,6 @@ from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rounds import Rounds, halves, partition
 
 
-def items(seed, n=27, m=10):
-    """Rows of features: n n nonnegative similarities, of which many are zero."""
-    rng = np.random.default_rng(seed)
-    return rng.random((n, m)) * (rng.random((n, m)) < 0.25)
-
-
 @pytest.mark.parametrize("run", [1, 8])
 @pytest.mark.parametrize("n", [1, 5, 16, 17, 100, 267])
 def test_rounds_contain_every_item_once(n, run):
@@ -45,10 +39,9 @@ class Exchange:
 
 def test_exchanged_results_are_those_of_one_process(monkeypatch):
     monkeypatch.setattr(rounds, "MIN_WORK", 1)
-    A, H = (
-        as_similarity(items(1, n=80) @ items(1, n=80).T),
-        np.random.default_rng(0).random((80, 3)),
-    )
+    rng = np.random.default_rng(1)
+    X, H = rng.random((80, 10)) * (rng.random((80, 10)) < 0.25), rng.random((80, 3))
+    A = as_similarity(X @ X.T)
     alone, shared = (make_solver("l2", A, np.inf) for _ in range(2))
     alone.H, shared.H = H.copy(), H.copy()
     exchange = Exchange()
