@@ -224,11 +224,13 @@ def test_exact_pair_of_the_errata_is_kept(form, loss, t):
 
 
 @pytest.mark.parametrize("loss", SPARSE_LOSSES)
-def test_entry_that_dominates_a_column_of_a_sparse_h(loss):
-    H = np.array([[1e9]] + [[1e-9]] * 7)  # the star is fitted
+def test_entry_that_dominates_a_column_of_a_sparse_h_or_of_unknown_pairs(loss):
+    H, W = np.array([[1e9]] + [[1e-9]] * 7), np.ones((8, 8))  # the star is fitted
     solver = SPARSE_LOSSES[loss](links(DEGENERATE["star"]), SparseH(H))
     solver.sweep()
     np.testing.assert_allclose(solver.H.csr().toarray(), H, rtol=1e-9)
+    W[0, 1] = W[1, 0] = 0
+    np.testing.assert_allclose(swept(H @ H.T, H, loss, weights=W), H, rtol=1e-9)
 
 
 @EACH_FORM

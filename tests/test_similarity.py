@@ -192,6 +192,8 @@ def test_methods_match_the_dense_matrix(kind):
     np.testing.assert_allclose(A.matmul(V), off @ V, rtol=1e-12)
     np.testing.assert_allclose(A.matmul(V[:, 0]), off @ V[:, 0], rtol=1e-12)
     np.testing.assert_allclose(A.sum_of_squares, np.sum(off**2), rtol=1e-12)
+    error = A.squared_error((1 + 1e-7) * X)  # the terms of the closed form cancel
+    np.testing.assert_allclose(error, 4e-14 * A.sum_of_squares, rtol=1e-6)
     np.testing.assert_allclose(A.diagonal, np.diagonal(dense), rtol=1e-12)
     np.testing.assert_allclose(A.max_value, 1.0, rtol=1e-12)
     items = np.array([3, 699, 0])
