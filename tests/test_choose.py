@@ -13,6 +13,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 import odsymnmf as od
 from odsymnmf.choose import criteria
+from odsymnmf.choose.search import GraphSearch
+from odsymnmf.progress import Progress
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +103,20 @@ def test_table_has_coarser_and_finer_partitions(graph):
     assert table["n_clusters"].max() >= 20
     assert (np.diff(table["resolution"]) > 0).all()
     assert (np.diff(table["n_clusters"]) >= 0).all()
-    # Modularity at resolution 1 and description length are those of the partitions.
-    for row in range(len(found.partitions)):
-        if table["n_clusters"][row] == 5:
-            Z = np.eye(5)[found.partitions[row]]
-            W, d = Z.T @ A @ Z, Z.T @ A.sum(axis=1)
-            expected = np.trace(W) / d.sum() - (d @ d) / d.sum() ** 2
-            assert table["modularity"][row] == pytest.approx(expected)
+    # Modularity at resolution 1 is that of the partitions.
+    for row in np.flatnonzero(table["n_clusters"] == 5):
+        Z = np.eye(5)[found.partitions[row]]
+        W, d = Z.T @ A @ Z, Z.T @ A.sum(axis=1)
+        expected = np.trace(W) / d.sum() - (d @ d) / d.sum() ** 2
+        assert table["modularity"][row] == pytest.approx(expected)
+
+
+def test_the_shortest_of_the_most_stable_candidates_is_chosen(graph):
+    rows = [[2, 0.99, 9, 0.2], [1, 0.99, 0, 0.6], [3, 0.88, 1, 0.6], [4, 0.94, 4, 0.6]]
+    names = "n_clusters", "stability", "description_length", "modularity"
+    table = dict(zip(names, np.array([*rows, [5, 0.91, 3, 0.6]]).T, strict=True))
+    search = GraphSearch(graph[0], 0, Progress("", "", 0))
+    assert search.choose(table | {"resolution": np.ones(5)}, np.ones(5), np.ones(5))[0] == 4
 
 
 def test_coarse_graphs_give_the_same_number():
@@ -170,8 +179,8 @@ def test_higher_resolutions_give_more_clusters(graph):
     numbers = [f.n_clusters for f in searches]
     assert numbers == sorted(set(numbers))
     assert numbers[:2] == [1, 5]
-    model = od.ODSymNMF("auto", resolution=0.7, random_state=0).fit(graph[0])
-    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == 5
+    model = od.ODSymNMF("auto", resolution=3.0, random_state=0).fit(graph[0])
+    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == numbers[2]
     # Graphs that a search coarsens are partitioned as they are; there is no warning.
     A, _ = od.datasets.planted_partition([50] * 70, 0.4, 0.002, random_state=0)
     assert od.choose.n_clusters(A, resolution=1.0).n_clusters == 70

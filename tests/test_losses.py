@@ -29,6 +29,8 @@ from odsymnmf.paper import symnmf as paper_symnmf
 from odsymnmf.paper.algorithm_1 import odsymnmf, rank_one_l2
 from odsymnmf.paper.algorithm_4 import odsymnmf_l1
 from odsymnmf.solvers.objective import clean_columns
+from odsymnmf.solvers.sparse_h import SparseH, links
+from odsymnmf.solvers.sparse_losses import SPARSE_LOSSES
 
 SEEDS = st.integers(0, 2**32 - 1)
 FORMS = [np.asarray, sparse.csr_array]
@@ -214,11 +216,21 @@ def test_sums_that_decrease_by_orders_of_magnitude(form):
     np.testing.assert_allclose(swept(form(A), H, count=3), expected, rtol=1e-6, atol=1e-12)
 
 
-@pairwise({"form": FORMS, "loss": ["l2", "l1"], "t": [1e3, 1e5, 1e8]})
+@pairwise({"form": FORMS, "loss": ["l2", "l1"], "t": [1e3, 1e5, 1e9]})
 def test_exact_pair_of_the_errata_is_kept(form, loss, t):
     # (t, 1/t) is an exact fit; Algorithm 2 as printed loses it. In l1, W_l - H_kl cancels.
     A, H = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[t], [1 / t]])
     np.testing.assert_allclose(swept(form(A), H, loss, count=30), H, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", SPARSE_LOSSES)
+def test_entry_that_dominates_a_column_of_a_sparse_h_or_of_unknown_pairs(loss):
+    H, W = np.array([[1e9]] + [[1e-9]] * 7), np.ones((8, 8))  # the star is fitted
+    solver = SPARSE_LOSSES[loss](links(DEGENERATE["star"]), SparseH(H))
+    solver.sweep()
+    np.testing.assert_allclose(solver.H.csr().toarray(), H, rtol=1e-9)
+    W[0, 1] = W[1, 0] = 0
+    np.testing.assert_allclose(swept(H @ H.T, H, loss, weights=W), H, rtol=1e-9)
 
 
 @EACH_FORM

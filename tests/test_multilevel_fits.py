@@ -78,14 +78,6 @@ def test_sweeps_end_near_the_converged_fit(graph, storage):
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_same_seed_same_fit(graph, storage):
-    A, _ = graph
-    first, again = (multilevel(10, storage, random_state=3).fit(A) for _ in range(2))
-    np.testing.assert_array_equal(dense(first.membership_), dense(again.membership_))
-    np.testing.assert_array_equal(first.labels_, again.labels_)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
 def test_fewer_groups_than_clusters_are_a_warning(storage):
     A = sparse.csr_array(np.ones((2, 2)) - np.eye(2))
     with pytest.warns(UserWarning, match="1 groups found, fewer than the 2 clusters"):

@@ -192,6 +192,8 @@ def test_methods_match_the_dense_matrix(kind):
     np.testing.assert_allclose(A.matmul(V), off @ V, rtol=1e-12)
     np.testing.assert_allclose(A.matmul(V[:, 0]), off @ V[:, 0], rtol=1e-12)
     np.testing.assert_allclose(A.sum_of_squares, np.sum(off**2), rtol=1e-12)
+    error = A.squared_error((1 + 1e-7) * X)  # the terms of the closed form cancel
+    np.testing.assert_allclose(error, 4e-14 * A.sum_of_squares, rtol=1e-6)
     np.testing.assert_allclose(A.diagonal, np.diagonal(dense), rtol=1e-12)
     np.testing.assert_allclose(A.max_value, 1.0, rtol=1e-12)
     items = np.array([3, 699, 0])
@@ -431,15 +433,17 @@ def test_zero_weight_is_the_weight_of_pairs_that_are_not_stored(zero_weight):
     rng = np.random.default_rng(3)
     A = symmetric((rng.random((20, 20)) < 0.3) * rng.random((20, 20)))
     W = np.where(A > 0, 1.0, zero_weight)
-    H = 0.05 + rng.random((20, 3))
+    H, s = 0.05 + rng.random((20, 3)), 0.5 + rng.random(20)
+    S = as_similarity(sparse.csr_array(A), zero_weight=zero_weight).scale(s)
     for loss in ("l2", "l1"):
-        result = swept(sparse.csr_array(A), H, loss, zero_weight=zero_weight)
-        np.testing.assert_allclose(result, naive_sweep(A, H, loss, W=W), rtol=0, atol=1e-9)
+        expected = naive_sweep(A * s[:, None] * s, H, loss, W=W)
+        np.testing.assert_allclose(swept(S, H, loss), expected, rtol=0, atol=1e-9)
 
 
 def test_sparse_weights_leave_other_pairs_unchanged():
     rng = np.random.default_rng(5)
     A, H = symmetric((rng.random((12, 12)) < 0.5).astype(float)), rng.random((12, 2))
+    A[2, 3] = A[3, 2] = 1.0
     heavy = sparse.csr_array(([5.0, 5.0], ([2, 3], [3, 2])), shape=(12, 12))
     W = np.where(A > 0, 1.0, 0.5)
     W[2, 3] = W[3, 2] = 5.0

@@ -15,9 +15,10 @@ from problems import (
 )
 from scipy import sparse
 
+import odsymnmf as od
 from benchmarks.against import pairwise
 from odsymnmf.similarity import as_similarity, gram
-from odsymnmf.solvers import rounds
+from odsymnmf.solvers import rounds, sparse_losses
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rounds import Rounds
 from odsymnmf.solvers.sparse_h import SparseH, links
@@ -102,7 +103,7 @@ def naive_rounds(A, H, objective, **options):
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_sweep_and_objective_match_brute_force(case):
+def test_sweep_and_objective_match_brute_force(monkeypatch, case):
     loss, upper = case["loss"], case["upper"]
     S, A, W, H = problem(case["kind"], case["dtype"], case["weights"], upper)
     options = {"loss": loss, "diagonal": "ignore", "W": W}
@@ -116,9 +117,11 @@ def test_sweep_and_objective_match_brute_force(case):
         return naive_objective(A, H, **options)
 
     solver = make(loss, S, H, upper, case["storage"])
-    in_rounds = Rounds(solver, case["n_threads"])
+    whole, pieces = (Rounds(solver, case["n_threads"]) for _ in range(2))
     size, tol = objective(0 * H), 1e-9 if case["dtype"] == "float64" else 3e-5
-    for sweep in [solver.sweep] * 2 + [in_rounds] * 2:
+    for sweep in [solver.sweep, solver.sweep, whole, pieces]:
+        if sweep == pieces:  # with a sparse H, every row of a round is a piece of work
+            monkeypatch.setattr(sparse_losses, "MIN_ROWS", 1)
         if (np.count_nonzero(H, axis=0) < 3).any():
             assert sweep != solver.sweep
             break  # such columns are cleaned between sweeps
@@ -146,12 +149,17 @@ def test_results_are_bit_identical_for_every_n_jobs(monkeypatch, loss, kind):
     # Several pieces of work in a round, as for thousands of items.
     monkeypatch.setattr(rounds, "MIN_ROWS", 1)
     monkeypatch.setattr(rounds, "MIN_WORK", 1)
+    monkeypatch.setattr(sparse_losses, "MIN_ROWS", 1)
     A = as_input(kind, documents(3, n=120))
     H = np.random.default_rng(0).random((120, 5))
-    options = {"loss": loss, "init": H, "max_iter": 3, "tol": 0.0, "restarts": 1}
-    one, two = (quiet(A, 5, n_jobs=k, **options) for k in (1, 2))
-    np.testing.assert_array_equal(one.H, two.H)
-    np.testing.assert_array_equal(one.history, two.history)
+    for is_sparse in {False, kind == "sparse" and loss in SPARSE_LOSSES}:
+        options = {"loss": loss, "init": H, "max_iter": 3, "tol": 0.0, "restarts": 1 - is_sparse}
+        options["sparse_membership"] = is_sparse
+        one, two = (quiet(A, 5, n_jobs=k, **options) for k in (1, 2))
+        assert sparse.csr_array(one.H != two.H).nnz == 0
+        np.testing.assert_array_equal(one.history, two.history)
+        if not is_sparse or loss == "l1":  # without penalty, no decrease is missed
+            assert one.history[0] == pytest.approx(od.objective(A, H, loss))
 
 
 def test_a_round_that_would_increase_f_is_split():
@@ -168,24 +176,26 @@ def test_a_round_that_would_increase_f_is_split():
 @EACH_LOSS
 @EACH_INPUT
 def test_sums_over_h_are_those_of_h_after_sweeps(loss, diagonal, kind):
-    """Sweeps update D = H^T H, W = H^T 1 and products with A: stale ones would show here."""
+    """D = H^T H, W = H^T 1 and products with A are updated, also where H decreases a lot."""
     A = as_similarity(as_input(kind, documents(3)))
     solver = make_solver(loss, A, np.inf, diagonal=diagonal)
-    solver.H = 100 * np.random.default_rng(0).random((40, 5))  # decreases a lot at first
-    solver.refresh()
-    for sweep in [solver.sweep] * 5 + [Rounds(solver)] * 4:
-        sweep()
-        updated = {name: array.copy() for name, array in solver.state().items()}
-        solver.refresh()
-        recomputed = solver.state()
-        for name in updated.keys() & {"D", "W", "Z"}:
-            np.testing.assert_allclose(updated[name], recomputed[name], rtol=1e-9, atol=1e-9)
+    for sweep in (solver.sweep, Rounds(solver)):
+        solver.H = (1e9 if loss == "l1" else 1e5) * np.random.default_rng(0).random((40, 5))
+        for _ in range(5):
+            sweep()
+            updated = {name: array.copy() for name, array in solver.state().items()}
+            solver.refresh()
+            recomputed = solver.state()
+            for name in updated.keys() & {"D", "W", "Z"}:
+                np.testing.assert_allclose(updated[name], recomputed[name], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("weights", ["equal", "weights"])
 def test_no_single_entry_of_a_sparse_h_lowers_the_penalized_objective(weights):
     S, A, W, H = problem("sparse", "float64", weights, np.inf)
     solver = SPARSE_LOSSES["l2"](links(S.to_csr()), SparseH(H, S.dtype), S.weights)
+    solver.sweep()
+    first = solver.penalties
     while solver.sweep().decrease > 1e-13:
         pass
     H = solver.H.csr().toarray()
@@ -196,6 +206,7 @@ def test_no_single_entry_of_a_sparse_h_lowers_the_penalized_objective(weights):
         return naive_objective(A, H, W=W), solver.penalties @ (H > 0).sum(1)
 
     assert (solver.penalties > 0).all()
+    assert (solver.penalties != first).any()  # set again in the third sweep
     for k, l in np.ndindex(*H.shape):
         a, b, _ = np.polyfit([0, 1, 2], [f(H, k, l, x)[0] for x in range(3)], 2)
         for x in (0.0, max(0.0, -b / (2 * a)) if a > 1e-12 else 0.0):

@@ -97,7 +97,7 @@ def test_headers_that_are_not_known(read, header, body):
         ("zoe,ann\n" + LINKS, 5, NO_HEADER),  # one of two names occurs below
         ("5 7\n1 2\n", 4, NO_HEADER),
         ("ann,bob,2\ncid,dan,1\n", 4, NO_HEADER),
-        ("u,v,likes\nann,bob,3\nbob,cid,1\n", 3, "header: 'u', 'v', 'likes'"),
+        ("ann,v,likes\nann,bob,3\nbob,cid,1\n", 3, "header: 'ann', 'v', 'likes'"),
         ("u,v\nann,7\nbob,8\n", 4, "header: 'u', 'v'"),
         ("from to\nx 1\n", 2, UNWEIGHTED),
     ],

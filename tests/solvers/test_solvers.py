@@ -9,12 +9,6 @@ from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.rounds import Rounds, halves, partition
 
 
-def items(seed, n=27, m=10):
-    """Rows of features: n n nonnegative similarities, of which many are zero."""
-    rng = np.random.default_rng(seed)
-    return rng.random((n, m)) * (rng.random((n, m)) < 0.25)
-
-
 @pytest.mark.parametrize("run", [1, 8])
 @pytest.mark.parametrize("n", [1, 5, 16, 17, 100, 267])
 def test_rounds_contain_every_item_once(n, run):
@@ -32,27 +26,20 @@ def test_rounds_contain_every_item_once(n, run):
                 todo += [first, second]
 
 
-class Exchange:
-    """Two processes in one: each solves its own pieces, and receives those of the other."""
-
-    def __init__(self):
-        self.results = []
-
-    def __call__(self, own):
-        self.results.append(own)
-        return [own, []]
-
-
 def test_exchanged_results_are_those_of_one_process(monkeypatch):
     monkeypatch.setattr(rounds, "MIN_WORK", 1)
-    A, H = (
-        as_similarity(items(1, n=80) @ items(1, n=80).T),
-        np.random.default_rng(0).random((80, 3)),
-    )
+    rng = np.random.default_rng(1)
+    X, H = rng.random((80, 10)) * (rng.random((80, 10)) < 0.25), rng.random((80, 3))
+    A = as_similarity(X @ X.T)
     single, shared = (make_solver("l2", A, np.inf) for _ in range(2))
     single.H, shared.H = H.copy(), H.copy()
-    exchange = Exchange()
+    results = []
+
+    def exchange(own):  # with a second process that has nothing to solve
+        results.append(own)
+        return [own, []]
+
     sweep = Rounds(shared, exchange=exchange, owners=np.zeros(80, dtype=int), rank=0)
     assert sweep() == Rounds(single)()
     np.testing.assert_array_equal(single.H, shared.H)
-    assert len(exchange.results) == 2 * 16
+    assert len(results) == 2 * 16

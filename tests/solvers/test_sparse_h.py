@@ -43,13 +43,6 @@ def test_common_neighbors_are_counted(monkeypatch):
         assert np.array_equal(one, other)
 
 
-def test_the_number_of_groups_is_found():
-    A, labels = groups()
-    sets = column_sets(clusters(A), 0.2, 3)
-    assert len(sets) == 12
-    assert recovered(sets, labels) > 0.97
-
-
 def test_where_half_of_the_links_leave():
     A, labels = groups(count=60, size=20, inside=0.5, outside=0.5 / 60)
     inside = (np.repeat(labels, np.diff(A.indptr)) == labels[A.indices]).mean()

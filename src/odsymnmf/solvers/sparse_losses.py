@@ -40,7 +40,7 @@ BLOCK_ROWS = 2**14
 # Fractions of the decrease of f by the best column alone: the penalty of a membership, and without
 # penalty, the decrease by which a column becomes a candidate.
 PENALTY, MIN_GAIN = 0.05, 0.003
-# Maximum number of candidate columns of a row, not counting the columns in the row.
+# Maximum number of candidate columns of a row; its own are always among them.
 MAX_CANDIDATES = 64
 # D is recomputed every REFRESH sweeps and after FIRST_REFRESH sweeps, because the first sweeps
 # change most of H. Penalties are set before the first sweep and after FIRST_REFRESH sweeps, then
