@@ -16,7 +16,7 @@ from odsymnmf.similarity.weights import without_diagonal
 from odsymnmf.utils import Array, as_csr
 
 # Capacity of a log per nonzero of H: unused pages take no memory, and a longer log needs a copy.
-CAPACITY_PER_ENTRY = 8
+CAPACITY_PER_ENTRY = 3
 # Up to this many columns, D is stored in full, 16 bytes a pair; else in a table of 2^MIN_BITS slots
 # that grows.
 FULL_SIDE, MIN_BITS = 1024, 12
