@@ -164,6 +164,12 @@ def test_input_without_a_useful_result_warns(A, message):
             fit(A)
 
 
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_as_many_clusters_as_items_warn(n):
+    with pytest.warns(UserWarning, match="none of the . clusters has two items"):
+        assert (ODSymNMF(n).fit(np.ones((n, n))).labels_ == -1).all()
+
+
 @pytest.mark.filterwarnings("error")
 def test_similarities_without_a_diagonal_are_not_taken_for_distances():
     groups = np.repeat([0, 1], 5)

@@ -1,5 +1,6 @@
 """The scikit-learn estimators ODSymNMF and SymNMF."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -356,6 +357,12 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if isinstance(raw, Similarity):
             may_suit_l1 = best.scales.l1 == 0 and not problem.settings.sparse
             self.settings_ |= remarks(raw, summary, self.labels_, may_suit_l1=may_suit_l1)
+            if self.n_unassigned_ == raw.n and raw.max_value > 0:
+                warnings.warn(
+                    f"every item is unassigned: none of the {self.n_clusters_} clusters has two "
+                    "items; use fewer clusters",
+                    stacklevel=3,
+                )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Find the memberships of the items and return them.

@@ -55,7 +55,8 @@ class Graph:
 
     def __init__(self, A: sparse.csr_array):
         largest = A.data.max(initial=0.0)
-        data = A.data / largest if largest > 0 and largest != 1 else A.data
+        data = A.data.astype(np.float64, copy=False)
+        data = data / largest if largest > 0 and largest != 1 else data
         self.links = Links(A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), data)
         rows = sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
         self.degrees = rows.sum(axis=1, dtype=np.float64)
@@ -111,7 +112,8 @@ class Graph:
 def columns(A: Similarity, labels: Array, r: int) -> sparse.csr_array:
     """Return H with one column per group, along the degrees, scaled to fit A best."""
     links = nonnegative(A)
-    G = Links(links.indptr.astype(np.int64), links.indices.astype(np.int32), links.data)
+    data = links.data.astype(np.float64, copy=False)
+    G = Links(links.indptr.astype(np.int64), links.indices.astype(np.int32), data)
     x, labels = links.sum(axis=1, dtype=np.float64), labels.astype(np.int32)
     inner = np.zeros(r)
     local_moving.inner_sums(G, labels, x, inner)
