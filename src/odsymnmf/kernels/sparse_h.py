@@ -223,20 +223,16 @@ def is_current(s, H):
 
 
 @helper
-def column_entries(l, H):
-    """Return the positions of the current entries of column l, by item."""
+def list_column(l, H, entries):
+    """List the positions of the current entries of column l, by item; return their number."""
     m, s = 0, H.head[l]
-    while s >= 0:
-        m += is_current(s, H)
-        s = H.link[s]
-    entries, m, s = np.empty(m, dtype=np.int64), 0, H.head[l]
     while s >= 0:
         if is_current(s, H):
             entries[m] = s
             m += 1
         s = H.link[s]
     sort_together(H.owner, entries, m)
-    return entries
+    return m
 
 
 @helper

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating_kernel, helper, inline
+from odsymnmf.kernels.compile import helper, inline, kernel
 from odsymnmf.kernels.l1 import REACH_GROWTH, _cut, move, weighted_median
 from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TIE
-from odsymnmf.kernels.sparse_h import column_entries, keep_best, set_row, sort_together, weight_of
+from odsymnmf.kernels.sparse_h import keep_best, list_column, set_row, sort_together, weight_of
 
 
 class ColumnState(NamedTuple):
@@ -33,29 +33,32 @@ class ColumnState(NamedTuple):
 
 
 # Arrays by neighbor, as for `l1.weighted_median`; by column and by candidate; two entries as H
-# stores them.
+# stores them; the entries of the neighbors in the columns selected; the entries of a column.
 Workspace = namedtuple(
     "Workspace",
     "near positions value rho points weights weight heavy "
-    "pos cand selected S T half score negative ones extra gross x stored",
+    "pos cand selected S T half score negative ones extra gross x stored table entries",
 )
 
 
-def workspace(r: int, dtype: Any, longest: int) -> Workspace:
-    """Return workspace for r columns and rows of A with at most ``longest`` entries."""
+def workspace(shape: tuple[int, int], dtype: Any, longest: int, max_row: int) -> Workspace:
+    """Return workspace for rows of at most ``longest`` entries in A, ``max_row`` in H (n x r)."""
+    n, r = shape
     pos, cand = np.full(r, -1, dtype=np.int32), np.empty(r, dtype=np.int32)
     near, positions = np.empty((2, longest + 1), dtype=np.int64)
     neighbors, candidates = np.empty((6, longest + 1)), np.empty((9, r))
     selected, stored = np.empty(r + 1, dtype=np.int64), np.empty(2, dtype=dtype)
-    arrays = near, positions, *neighbors, pos, cand, selected, *candidates, stored
+    table, entries = np.empty(max_row * (longest + 1)), np.empty(n, dtype=np.int64)
+    arrays = near, positions, *neighbors, pos, cand, selected, *candidates, stored, table, entries
     return Workspace._make(arrays)
 
 
 @helper
-def sum_of_others(k, row, l, H, w0, E, weighted):
+def sum_of_others(k, row, l, H, w0, E, weighted, entries):
     """Return sum_{i != k} H_il, or with the weights of a row of exceptions, by increasing i."""
     total, begin, end = 0.0, E.indptr[row], E.indptr[row + 1]
-    for s in column_entries(l, H):
+    for p in range(list_column(l, H, entries)):
+        s = entries[p]
         i = H.owner[s]
         if i != k:
             w = w0 + weight_of(i, begin, end, E.indices, E.v) if weighted else 1.0
@@ -135,10 +138,10 @@ def _totals(k, m, n_own, before, w0, E, H, sums, in_place, new, work):
         if not new:
             if moved[l] < before and total < CANCELLED * largest:
                 # With a dense H, the row after the last change has recomputed this sum.
-                total = largest = sum_of_others(-1, k, l, H, w0, E, False)
+                total = largest = sum_of_others(-1, k, l, H, w0, E, False, work.entries)
             others = total - old
             if others < CANCELLED * largest:
-                others = largest = sum_of_others(k, k, l, H, w0, E, False)
+                others = largest = sum_of_others(k, k, l, H, w0, E, False, work.entries)
                 total = others + old
             if in_place:
                 W[l], peak[l] = total, largest
@@ -146,7 +149,7 @@ def _totals(k, m, n_own, before, w0, E, H, sums, in_place, new, work):
         if weighted:
             T[c] += extra[c]
             if T[c] < CANCELLED * (w0 * others + gross[c]):
-                T[c] = sum_of_others(-1 if new else k, k, l, H, w0, E, True)
+                T[c] = sum_of_others(-1 if new else k, k, l, H, w0, E, True, work.entries)
         half[c] = 0.5 * T[c] * (1.0 + TIE)
         if c < n_own:
             selected[c] = c
@@ -225,7 +228,7 @@ def _solve_entries(k, place, count, neighbors, weighted, sums, table, upper, in_
     return decrease, largest
 
 
-@allocating_kernel
+@kernel
 def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, in_place, work):
     """Solve rows of H while ``out`` has capacity: docs/many_clusters.md.
 
@@ -234,9 +237,9 @@ def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, 
     rows solved, the capacity that the next one needs, the decrease of f and the largest change.
     """
     new, weighted = passes > 1, len(E.indices) > 0 or w0 != 1.0
-    table = np.empty(0)
     decrease, largest = 0.0, 0.0
     pos, cand, selected, x = work.pos, work.cand, work.selected, work.x
+    table = work.table
     for p in range(len(items)):
         k, place = items[p], position + p
         m, n_own, neighbors = _gather(k, A, w0, E, H, sums.nonzero, new, work)
@@ -248,11 +251,9 @@ def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, 
             pos[cand[c]] = -1
         if out.top[0] + count > len(out.owner):
             return p, count, decrease, largest
-        begin = top = out.top[0]
+        begin = end = out.top[0]
         if count > 0:
             sort_together(cand, selected, count)
-            if len(table) < count * neighbors:
-                table = np.empty(2 * count * neighbors)
             _fill_table(k, count, n_own, neighbors, H, table, work)
             for _ in range(passes):
                 gain, change = _solve_entries(
@@ -260,15 +261,18 @@ def sparse_l1_rows(items, position, A, w0, E, H, sums, out, upper, cap, passes, 
                 )
                 decrease += gain
                 largest = max(largest, change)
-                if not new or change <= ROUNDING * x[:count].max():
+                top = 0.0
+                for c in range(count):
+                    top = max(top, x[c])
+                if not new or change <= ROUNDING * top:
                     break
             for c in range(count):
                 if x[c] != 0.0:
-                    out.column[top], out.value[top] = cand[selected[c]], x[c]
-                    top += 1
-            out.top[0] = top
+                    out.column[end], out.value[end] = cand[selected[c]], x[c]
+                    end += 1
+            out.top[0] = end
         if in_place:
-            set_row(H, begin, top, k)
+            set_row(H, begin, end, k)
         else:
-            out.span[p, 0], out.span[p, 1] = begin, top
+            out.span[p, 0], out.span[p, 1] = begin, end
     return len(items), 0, decrease, largest

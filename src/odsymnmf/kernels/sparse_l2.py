@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.kernels.compile import allocating_kernel, helper, inline, prefetch
+from odsymnmf.kernels.compile import helper, inline, kernel, prefetch
 from odsymnmf.kernels.rows import CANCELLED, ROUNDING, TINY
 from odsymnmf.kernels.sparse_h import (
     SHORT,
@@ -94,17 +94,18 @@ def _add_candidate(l, term, m, pos, cand, cand_g):
 # By column: pos, its candidate or -1, and roots of the peaks of D. By candidate in the order found:
 # its column (cand), g, a = G_ll, gross and score. By candidate selected, in the order of columns:
 # columns, g, a, x, the row in_D that D contains, root, exact (`_candidates`) and first
-# (`_gather_exceptions`). ``dots`` is by exception; ``near`` and ``more`` list entries of neighbors;
-# ``support`` lists the nonzeros of x.
+# (`_gather_exceptions`). ``dots`` is by exception; ``near`` and ``terms`` list entries of
+# neighbors; ``support`` lists the nonzeros of x. G has the rows of `_exact_row`, ``exc`` and
+# ``exc_h`` are those of `_gather_exceptions`.
 Workspace = namedtuple(
     "Workspace",
     "pos cand columns near terms roots dots stored selected support exact first "
-    "cand_g cand_a gross score points ones g a x in_D root",
+    "cand_g cand_a gross score points ones g a x in_D root G exc exc_h",
 )
 
 
-def workspace(D: Pairs, dtype: Any, longest: int) -> Workspace:
-    """Return workspace for rows with at most ``longest`` exceptions."""
+def workspace(D: Pairs, dtype: Any, longest: int, max_row: int) -> Workspace:
+    """Return workspace for rows of at most ``longest`` exceptions and ``max_row`` memberships."""
     r = len(D.diagonal)
     pos, (cand, columns) = np.full(r, -1, dtype=np.int32), np.empty((2, r), dtype=np.int32)
     size = SHORT * BLOCK_NEIGHBORS
@@ -113,7 +114,9 @@ def workspace(D: Pairs, dtype: Any, longest: int) -> Workspace:
     integers, numbers = np.empty((4, r + 1), dtype=np.int64), np.empty((11, r + 1))
     roots = np.sqrt(D.peak)
     arrays = pos, cand, columns, near, terms, roots, dots, stored, *integers, *numbers
-    return Workspace._make(arrays)
+    size = longest * max_row
+    exceptions = np.empty(size, dtype=np.int64), np.empty(size)
+    return Workspace._make((*arrays, np.empty((max_row, max_row)), *exceptions))
 
 
 @inline
@@ -177,10 +180,9 @@ def _prefetch_rows(items, p, A, H, in_place):
 
 @inline
 def _diagonal_of_gram(k, m, n_own, w0, E, H, D, work):
-    """Set a = G_ll of the candidates; return the number of entries in rows of the exceptions."""
+    """Set a = G_ll of the candidates."""
     span, column, value, diagonal = H.span, H.column, H.value, D.diagonal
     pos, cand, cand_a, gross, selected = work.pos, work.cand, work.cand_a, work.gross, work.selected
-    entries = 0
     for c in range(n_own):
         h = np.float64(value[span[k, 0] + c])
         cand_a[c] = w0 * (diagonal[cand[c]] - h * h)
@@ -192,14 +194,12 @@ def _diagonal_of_gram(k, m, n_own, w0, E, H, D, work):
             gross[c] = cand_a[c]
         for e in range(E.indptr[k], E.indptr[k + 1]):
             i = np.uint32(E.indices[e])
-            entries += span[i, 1] - span[i, 0]
             for s in range(span[i, 0], span[i, 1]):
                 c = pos[column[s]]
                 if c >= 0:
                     h = E.v[e] * value[s] * value[s]
                     cand_a[c] += h
                     gross[c] += abs(h)
-    return entries
 
 
 @inline
@@ -282,13 +282,14 @@ def _list_support(m, work):
 
 
 @inline
-def _gather_exceptions(k, m, E, H, exc, exc_h, work):
+def _gather_exceptions(k, m, E, H, work):
     """List the nonzeros of the exceptions by candidate, and set dots[j] = x . h_j.
 
     For the s-th nonzero, ``exc`` is the position j of the exception and ``exc_h`` the value.
     """
     span, column, value = H.span, H.column, H.value
     pos, x, first, dots = work.pos, work.x, work.first, work.dots
+    exc, exc_h = work.exc, work.exc_h
     begin, end = E.indptr[k], E.indptr[k + 1]
     for c in range(m + 1):
         first[c] = 0
@@ -315,7 +316,7 @@ def _gather_exceptions(k, m, E, H, exc, exc_h, work):
 
 
 @inline
-def _solve_entries(m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty, upper, work):
+def _solve_entries(m, count, size, e_begin, w0, E, D, penalty, upper, work):
     """Set each entry to its optimum in turn.
 
     Return the number of nonzero entries before or after, size, the decreases of f and of f with
@@ -325,6 +326,7 @@ def _solve_entries(m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty, up
     columns, support, exact = work.columns, work.support, work.exact
     g, a, x, in_D, root = work.g, work.a, work.x, work.in_D, work.root
     first, dots, stored = work.first, work.dots, work.stored
+    G, exc, exc_h = work.G, work.exc, work.exc_h
     weighted = len(E.indices) > 0
     decrease, penalized, violation = 0.0, 0.0, 0.0
     for c in range(m):
@@ -410,7 +412,7 @@ def _write_row(m, out, work):
     return begin, top
 
 
-@allocating_kernel
+@kernel
 def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passes, in_place, work):
     """Solve rows of H while ``out`` and D have capacity: docs/many_clusters.md.
 
@@ -426,13 +428,12 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
     optimality conditions, and the number of sums that had to be recomputed.
     """
     new, weighted = passes > 1, len(E.indices) > 0
-    G, exc, exc_h = np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0)
     decrease, penalized, violation, recomputed = 0.0, 0.0, 0.0, 0
     for p in range(len(items)):
         k = items[p]
         m, n_own = _gather(k, A, w0, E, H, new, work)
         _prefetch_rows(items, p, A, H, in_place)
-        entries = _diagonal_of_gram(k, m, n_own, w0, E, H, D, work)
+        _diagonal_of_gram(k, m, n_own, w0, E, H, D, work)
         min_gain = penalty[k]
         if min_gain <= 0.0:
             min_gain = share * _largest_single_gain(m, work.cand_g, work.cand_a)
@@ -447,27 +448,23 @@ def sparse_l2_rows(items, A, w0, E, H, D, out, penalty, share, upper, cap, passe
         cancelled = _candidates(k, m, n_own, w0, weighted, H, D, work)
         if cancelled > 0:
             recomputed += cancelled
-            if G.shape[0] < cancelled or G.shape[1] < m:
-                G = np.empty((int(cancelled), int(m)))
             for c in range(m):
                 if work.exact[c] >= 0:
-                    row = G[work.exact[c]]
+                    row = work.G[work.exact[c]]
                     _exact_row(k if not new else -1, k, work.columns[c], m, H, w0, E, work.pos, row)
                     work.a[c] = row[c]
                     work.root[c] = np.sqrt(row[c])
         count, size = _list_support(m, work)
         e_begin = E.indptr[k]
         if weighted:
-            if len(exc) < entries:
-                exc, exc_h = np.empty(2 * entries, dtype=np.int64), np.empty(2 * entries)
-            _gather_exceptions(k, m, E, H, exc, exc_h, work)
+            _gather_exceptions(k, m, E, H, work)
         tolerance = 0.0
         if new:
             for c in range(m):
                 tolerance = max(tolerance, ROUNDING * abs(work.g[c]))
         for _ in range(passes):
             count, size, gain, gain_penalized, slope = _solve_entries(
-                m, count, size, e_begin, w0, E, D, G, exc, exc_h, penalty[k], upper, work
+                m, count, size, e_begin, w0, E, D, penalty[k], upper, work
             )
             decrease += gain
             penalized += gain_penalized

@@ -130,11 +130,12 @@ def sum_changes(items, New, H, moved, change):
 @allocating_kernel
 def add_sum_change(change, E, H, W, peak):
     """W += change, in O(r); sums that have cancelled are recomputed. H has its new rows already."""
+    entries = np.empty(len(H.span), dtype=np.int64)
     for l in range(len(W)):
         W[l] += change[l]
         peak[l] = max(peak[l], W[l])
         if change[l] != 0.0 and W[l] < CANCELLED * peak[l]:
-            W[l] = peak[l] = sum_of_others(-1, 0, l, H, 1.0, E, False)
+            W[l] = peak[l] = sum_of_others(-1, 0, l, H, 1.0, E, False, entries)
 
 
 @helper

@@ -88,6 +88,7 @@ class SparseLoss:
         self.w0, self.E = float(weights.default), kernel_weights(weights, len(A.indptr) - 1)
         self.upper = upper
         self._inside: Any = None
+        self._max_row = MAX_CANDIDATES
 
     @property
     def n(self) -> int:
@@ -206,7 +207,9 @@ class SparseLoss:
         return [slice(b, min(b + rows, len(items))) for b in range(0, len(items), rows)]
 
     def begin_round(self) -> None:
-        """Record the largest sums so far."""
+        """Record the largest sums so far, and the number of memberships that a row may have."""
+        span = self.H.log.span
+        self._max_row = max(MAX_CANDIDATES, int((span[:, 1] - span[:, 0]).max(initial=0)))
 
     def solve_rows(self, items: Array, place: slice) -> RowUpdates:
         """Solve the rows of the items against H as it is."""
@@ -353,7 +356,7 @@ class SparseL2(SparseLoss):
         self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
     ) -> tuple[int, int, Array, float]:
         longest = int((self.E.indptr[items + 1] - self.E.indptr[items]).max(initial=0))
-        work = sparse_l2.workspace(self.D, self.H.dtype, longest)
+        work = sparse_l2.workspace(self.D, self.H.dtype, longest, self._max_row)
         done, need, loss, penalized, violation, recomputed = sparse_l2.sparse_l2_rows(
             items, self.A, self.w0, self.E, self.H.log, self.D, out, self.penalties, self.share,
             self.upper, MAX_CANDIDATES, passes, in_place, work,
@@ -367,7 +370,8 @@ class SparseL2(SparseLoss):
         self.D = reserve_pairs(self.D, entries * (entries - 1) // 2)
 
     def begin_round(self) -> None:
-        """Record the largest sums so far."""
+        """Record the largest sums so far, and the number of memberships that a row may have."""
+        super().begin_round()
         np.maximum(self.D.peak, self.D.diagonal, out=self.D.peak)
 
     def _change(self, items: Array, out: Log) -> tuple[Array, float, Any]:
@@ -453,12 +457,13 @@ class SparseL1(SparseLoss):
     def begin_new_items(self, m: int) -> None:
         """Compute the sums over H for new items."""
         self.refresh()
+        self.begin_round()
 
     def _solve(
         self, items: Array, out: Log, position: int, *, in_place: bool, passes: int = 1
     ) -> tuple[int, int, Array, float]:
         longest = int((self.A.indptr[items + 1] - self.A.indptr[items]).max(initial=0))
-        work = sparse_l1.workspace(self.H.r, self.H.dtype, longest)
+        work = sparse_l1.workspace(self.H.shape, self.H.dtype, longest, self._max_row)
         done, need, decrease, largest = sparse_l1.sparse_l1_rows(
             items, position, self.A, self.w0, self.E, self.H.log, self.sums, out, self.upper,
             MAX_CANDIDATES, passes, in_place, work,
