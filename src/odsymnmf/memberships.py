@@ -22,7 +22,7 @@ from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_o
 from odsymnmf.similarity import Gram, Similarity, as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.objective import Scales, deletion_loss, pair_losses
-from odsymnmf.utils import Array, blocks, check_memory, plain_signature
+from odsymnmf.utils import Array, blocks, check_memory, optional_import, plain_signature
 
 __all__ = [
     "assign_unassigned",
@@ -498,12 +498,7 @@ def frame(H: Any, names: Any = None, columns: Any = None) -> Any:
     >>> memberships.overlapping_sets(H)
     [['ann', 'bob'], ['cleo', 'bob']]
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            'a DataFrame needs pandas; install it with: pip install "odsymnmf[frames]"'
-        ) from error
+    pd = optional_import("pandas", "a DataFrame", '"odsymnmf[frames]"')
     M = as_matrix(H)
     make = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(M) else pd.DataFrame
     names = names_of(H) if names is None else names

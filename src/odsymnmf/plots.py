@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from odsymnmf.inputs import to_similarity_matrix
 from odsymnmf.membership_view import MembershipView, as_view, names_of
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.utils import Array
+from odsymnmf.utils import Array, optional_import
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -298,12 +298,7 @@ def plot_graph(
 
 
 def _axes(ax: "Axes | None", width: float = 6.4, height: float = 4.8) -> "Axes":
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'plots need matplotlib; install it with: pip install "odsymnmf[plots]"'
-        ) from error
+    plt = optional_import("matplotlib.pyplot", "odsymnmf.plots", '"odsymnmf[plots]"')
     if ax is not None:
         return ax
     return plt.figure(figsize=(width, height), layout="constrained").add_subplot()

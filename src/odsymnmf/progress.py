@@ -5,6 +5,8 @@ import threading
 import time
 from typing import Any, Self
 
+from odsymnmf.utils import optional_import
+
 # Seconds between two log lines.
 LOG_INTERVAL = 5.0
 
@@ -33,13 +35,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self.verbose == 1:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError as error:
-                raise ImportError(
-                    "verbose=1 shows a tqdm progress bar. Install tqdm with "
-                    'pip install "odsymnmf[progress]", or set verbose=0.'
-                ) from error
+            tqdm = optional_import("tqdm.auto", "verbose=1", '"odsymnmf[progress]"').tqdm
             self._bar = tqdm(desc=self.title, unit=f" {self.unit}", total=self.total)
         return self
 

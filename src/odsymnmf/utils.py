@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from pathlib import Path
@@ -34,6 +35,17 @@ def plain_signature(function: F) -> F:
     plain = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
     function.__signature__ = plain  # type: ignore[attr-defined]
     return function
+
+
+def optional_import(module: str, needed_by: str, install: str) -> Any:
+    """Import an optional package; ImportError with what to install if it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{needed_by} needs {package}; install it with: pip install {install}"
+        ) from error
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
