@@ -14,16 +14,7 @@ LOG_INTERVAL = 5.0
 class Progress:
     """Report progress: not at all (verbose=0), with a tqdm bar (1) or in log lines (2).
 
-    Parameters
-    ----------
-    title : str
-        Name of the task.
-    unit : str
-        Name of what is counted.
-    verbose : int
-        Kind of report.
-    total : int, optional
-        Largest number of units.
+    ``total`` is the largest number of units, if it is known.
     """
 
     def __init__(self, title: str, unit: str, verbose: int, total: int | None = None):

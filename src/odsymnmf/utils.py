@@ -60,18 +60,7 @@ def asymmetry(dtype: Any) -> float:
 
 
 def as_csr(X: Any, name: str) -> Any:
-    """Return a sparse X as CSR; ValueError if an index is out of range.
-
-    Parameters
-    ----------
-    X : sparse matrix or array
-        Of any format.
-    name : str
-        Name in the error message.
-
-    Returns
-    -------
-    csr_array
+    """Return a sparse X of any format as CSR; ValueError if an index is out of range.
 
     Examples
     --------
