@@ -80,8 +80,6 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['0', '1']
     """
-    if not isinstance(A, MatrixPicture) and H is None:
-        raise ValueError("the items are sorted by their memberships; pass H.")
     picture = A if isinstance(A, MatrixPicture) else matrix_picture(A, H)
     ax = _axes(ax)
     n = picture.n
