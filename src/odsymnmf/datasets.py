@@ -14,8 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
-from odsymnmf.inputs import Dataset
-from odsymnmf.utils import RandomSource, RandomState, as_random, plain_signature, whole_number
+from odsymnmf.inputs import Dataset, to_similarity_matrix
+from odsymnmf.utils import (
+    RandomSource,
+    RandomState,
+    as_random,
+    optional_import,
+    plain_signature,
+    whole_number,
+)
 
 __all__ = ["adversarial", "cliques", "flip", "les_miserables", "planted_partition"]
 
@@ -284,15 +291,8 @@ def les_miserables() -> Dataset:
     >>> int(data.matrix[valjean, cosette])
     31
     """
-    try:
-        import networkx as nx
-    except ImportError as error:
-        raise ImportError(
-            'les_miserables() needs networkx; install it with: pip install "odsymnmf[graphs]"'
-        ) from error
-    graph = nx.les_miserables_graph()
-    A = csr_array(nx.to_scipy_sparse_array(graph, weight="weight", dtype=float, format="csr"))
-    return Dataset(A, list(graph))
+    networkx = optional_import("networkx", "les_miserables()", '"odsymnmf[graphs]"')
+    return to_similarity_matrix(networkx.les_miserables_graph())
 
 
 def _check_sizes(sizes: Sizes) -> Indices:

@@ -8,6 +8,7 @@ from scipy import sparse
 from odsymnmf.inputs import is_igraph, is_networkx
 from odsymnmf.membership_view import as_matrix, as_view
 from odsymnmf.memberships import Rule, overlapping_sets
+from odsymnmf.utils import optional_import
 
 __all__ = ["annotate", "node_clustering"]
 
@@ -84,18 +85,13 @@ def node_clustering(
     >>> clusters = od.graphs.node_clustering(G, od.ODSymNMF(2).fit(G))  # doctest: +SKIP
     >>> clusters.newman_girvan_modularity().score  # doctest: +SKIP
     """
-    try:
-        from cdlib import NodeClustering
-    except ImportError as error:
-        raise ImportError(
-            "node_clustering needs cdlib; install it with: pip install cdlib"
-        ) from error
+    cdlib = optional_import("cdlib", "node_clustering", "cdlib")
     nodes = _nodes(G)
     view = as_view(result, len(nodes))
     clusters = overlapping_sets(view, threshold, rule=rule)
     sets = [[nodes[i] for i in items] for items in clusters if items]
     parameters = {"n_clusters": view.r, "rule": rule, "threshold": threshold}
-    return NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
+    return cdlib.NodeClustering(sets, G, "odsymnmf", parameters, overlap=True)
 
 
 def _nodes(G: Any) -> list[Any]:

@@ -109,9 +109,6 @@ def to_similarity_matrix(
     >>> data.matrix.toarray().tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    is_array = isinstance(A, np.ndarray) and A.dtype.kind in "biuf"
-    if (is_array or sparse.issparse(A)) and edge_weight in ("weight", None):
-        return Dataset(A, None)
     if is_dask(A):
         raise ValueError(
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
@@ -160,11 +157,6 @@ def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
         return X, list(X.index)
     _refuse_other(X)
     return X, None
-
-
-def with_names(sets: list[list[int]], names: Sequence[Any] | None) -> list[list[Any]]:
-    """Return the sets with names instead of indices, or as they are without names."""
-    return sets if names is None else [[names[i] for i in items] for items in sets]
 
 
 def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:

@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from odsymnmf.inputs import is_frame
 from odsymnmf.utils import Array, as_csr
 
-UNASSIGNED = -1
-
 
 class MembershipView:
     """Statistics of H >= 0, computed from its nonzero entries without an n x r array.
@@ -51,7 +49,7 @@ class MembershipView:
     @cached_property
     def labels(self) -> NDArray[np.intp]:
         """The cluster of the largest membership (ties: the first); -1 for an empty row."""
-        labels = np.full(self.n, UNASSIGNED, dtype=np.intp)
+        labels = np.full(self.n, -1, dtype=np.intp)
         largest = np.flatnonzero(self.H.data == self.peaks[self.rows])[::-1]
         labels[self.rows[largest]] = self.H.indices[largest]  # in reverse: the first one stays
         return labels

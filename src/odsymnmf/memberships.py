@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
-from odsymnmf.inputs import features_and_names, is_frame, with_names
+from odsymnmf.inputs import features_and_names, is_frame
 from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_of
 from odsymnmf.similarity import Gram, Similarity, as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.objective import Scales, deletion_loss, pair_losses
-from odsymnmf.utils import Array, blocks, check_memory, plain_signature
+from odsymnmf.utils import Array, blocks, check_memory, optional_import, plain_signature
 
 __all__ = [
     "assign_unassigned",
@@ -208,8 +208,8 @@ def overlapping_sets(
     entries = np.flatnonzero(belongs)
     entries = entries[np.lexsort((view.rows[entries], -data[entries], columns[entries]))]
     ends = np.cumsum(np.bincount(columns[entries], minlength=view.r))
-    sets = np.split(view.rows[entries], ends[:-1])
-    return with_names([items.tolist() for items in sets], names_of(H))
+    sets, names = np.split(view.rows[entries], ends[:-1]), names_of(H)
+    return [items.tolist() if names is None else [names[i] for i in items] for items in sets]
 
 
 @plain_signature
@@ -498,12 +498,7 @@ def frame(H: Any, names: Any = None, columns: Any = None) -> Any:
     >>> memberships.overlapping_sets(H)
     [['ann', 'bob'], ['cleo', 'bob']]
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            'a DataFrame needs pandas; install it with: pip install "odsymnmf[frames]"'
-        ) from error
+    pd = optional_import("pandas", "a DataFrame", '"odsymnmf[frames]"')
     M = as_matrix(H)
     make = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(M) else pd.DataFrame
     names = names_of(H) if names is None else names

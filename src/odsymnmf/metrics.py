@@ -235,8 +235,6 @@ def omega_index(cover: Cover, truth: Cover, n: int | None = None) -> float:
     """
     X, Y, n = _indicators(cover, truth, n)
     pairs = n * (n - 1) // 2
-    if pairs == 0:
-        return 1.0
     shared = [sparse.triu(M.T @ M, 1).tocsr() for M in (X, Y)]
     # Number of pairs by the number of sets they share.
     counts = [np.bincount(part.data, minlength=X.shape[0] + Y.shape[0]) for part in shared]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from odsymnmf.inputs import to_similarity_matrix
 from odsymnmf.membership_view import MembershipView, as_view, names_of
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.utils import Array
+from odsymnmf.utils import Array, optional_import
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,8 +80,6 @@ def plot_matrix(A: Any, H: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['0', '1']
     """
-    if not isinstance(A, MatrixPicture) and H is None:
-        raise ValueError("the items are sorted by their memberships; pass H.")
     picture = A if isinstance(A, MatrixPicture) else matrix_picture(A, H)
     ax = _axes(ax)
     n = picture.n
@@ -298,12 +296,7 @@ def plot_graph(
 
 
 def _axes(ax: "Axes | None", width: float = 6.4, height: float = 4.8) -> "Axes":
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'plots need matplotlib; install it with: pip install "odsymnmf[plots]"'
-        ) from error
+    plt = optional_import("matplotlib.pyplot", "odsymnmf.plots", '"odsymnmf[plots]"')
     if ax is not None:
         return ax
     return plt.figure(figsize=(width, height), layout="constrained").add_subplot()

@@ -5,6 +5,8 @@ import threading
 import time
 from typing import Any, Self
 
+from odsymnmf.utils import optional_import
+
 # Seconds between two log lines.
 LOG_INTERVAL = 5.0
 
@@ -12,16 +14,7 @@ LOG_INTERVAL = 5.0
 class Progress:
     """Report progress: not at all (verbose=0), with a tqdm bar (1) or in log lines (2).
 
-    Parameters
-    ----------
-    title : str
-        Name of the task.
-    unit : str
-        Name of what is counted.
-    verbose : int
-        Kind of report.
-    total : int, optional
-        Largest number of units.
+    ``total`` is the largest number of units, if it is known.
     """
 
     def __init__(self, title: str, unit: str, verbose: int, total: int | None = None):
@@ -33,13 +26,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self.verbose == 1:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError as error:
-                raise ImportError(
-                    "verbose=1 shows a tqdm progress bar. Install tqdm with "
-                    'pip install "odsymnmf[progress]", or set verbose=0.'
-                ) from error
+            tqdm = optional_import("tqdm.auto", "verbose=1", '"odsymnmf[progress]"').tqdm
             self._bar = tqdm(desc=self.title, unit=f" {self.unit}", total=self.total)
         return self
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from pathlib import Path
@@ -36,6 +37,17 @@ def plain_signature(function: F) -> F:
     return function
 
 
+def optional_import(module: str, needed_by: str, install: str) -> Any:
+    """Import an optional package; ImportError with what to install if it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{needed_by} needs {package}; install it with: pip install {install}"
+        ) from error
+
+
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Yield slices of at most ``size`` that cover range(n)."""
     for start in range(0, n, size):
@@ -48,18 +60,7 @@ def asymmetry(dtype: Any) -> float:
 
 
 def as_csr(X: Any, name: str) -> Any:
-    """Return a sparse X as CSR; ValueError if an index is out of range.
-
-    Parameters
-    ----------
-    X : sparse matrix or array
-        Of any format.
-    name : str
-        Name in the error message.
-
-    Returns
-    -------
-    csr_array
+    """Return a sparse X of any format as CSR; ValueError if an index is out of range.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from odsymnmf.choose.criteria import adjusted_rand_index, agreement, block_model_length, link_weight
 from odsymnmf.choose.result import NumberOfClusters
-from odsymnmf.defaults import decide, normalization
+from odsymnmf.defaults import decide, kind_of, normalization
 from odsymnmf.factorization import objective
 from odsymnmf.fit import Factorization, FitOptions, LossName, fit
 from odsymnmf.init.multilevel import (
@@ -161,8 +161,8 @@ def n_clusters(
         sparse_membership=False,
         **SHORT_FIT,
     )
-    is_graph = A.n_features is None and not summary.has_negative
-    is_graph = is_graph and (summary.density <= 0.5 or summary.is_binary)
+    kind = kind_of(A, summary)
+    is_graph = kind == "graph" or (kind == "kernel" and summary.is_binary)
     if resolution is not None:
         if not resolution > 0:
             raise ValueError(f"resolution must be a number > 0; got {resolution!r}.")

@@ -161,16 +161,17 @@ def _save(model: "ODSymNMF", data: Any, record: dict[str, Any], folder: Path, fo
     """Write the run; return its summary."""
     from scipy.sparse import issparse
 
-    from odsymnmf import plots, report, runs
+    from odsymnmf import plots, runs
     from odsymnmf.cli import summary
     from odsymnmf.membership_view import as_view
     from odsymnmf.memberships import top_features
+    from odsymnmf.report._page import fit_facts, members, overlapping, write
 
     H, names, A = model.membership_, data.names, getattr(model, "similarity_", None)
     view = as_view(model)
-    sets, _ = report.overlapping(model, view)
+    sets, _ = overlapping(model, view)
     topics = top_features(H, data.matrix, data.feature_names) if "words" in record else None
-    facts = {**summary.facts(record), **report.fit_facts(model, A)}
+    facts = {**summary.facts(record), **fit_facts(model, A)}
     with runs.new_run(folder, force=force) as new:
         runs.write_result(new, names, H, record, sets if issparse(H) else None, model.labels_)
         model.save(new / "model.npz", names=list(names))
@@ -180,7 +181,7 @@ def _save(model: "ODSymNMF", data: Any, record: dict[str, Any], folder: Path, fo
             picture = plots.matrix_picture(A, view) if view.r <= plots.MAX_CLUSTERS else None
             runs.write_picture(new, picture)
             title = summary.input_name(record["input"]["paths"])
-            report.write(
+            write(
                 model,
                 new / "report.html",
                 names=names,
@@ -189,5 +190,5 @@ def _save(model: "ODSymNMF", data: Any, record: dict[str, Any], folder: Path, fo
                 topics=topics,
                 picture=picture,
             )
-    table = summary.cluster_table(view, report.members(view, sets), names, topics)
+    table = summary.cluster_table(view, members(view, sets), names, topics)
     return summary.summary(record, facts, model, table, folder)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from odsymnmf.cli.options import OUTPUT, READING, options, output_name, plain
-from odsymnmf.cli.texts import FORM, check_options
+from odsymnmf.cli.texts import FORM, check_options, tfidf_of_model
 
 # Formats that hold links, so that a file of new items has links to the fitted ones.
 GRAPHS = ("edges", "parquet", "adjlist", "graphml", "gexf", "gml", "pajek")
@@ -40,7 +40,7 @@ def predict(
     from odsymnmf.plots import count
 
     output = output or output_name(inputs[0], "predicted")
-    form = {"text_column": text_column, "lines": lines}
+    form: dict[str, Any] = {"text_column": text_column, "lines": lines}
     check_options({name: value for name, value in form.items() if value})
     runs.check_directory(output)  # before reading
     path = run / "model.npz" if run.is_dir() else run
@@ -50,7 +50,9 @@ def predict(
     if not hasattr(model, "labels_"):
         raise io.InputError(f"{path} contains a factorization, which cannot predict; give a run")
     if model._idf is not None:
-        names, X = _texts(inputs, model, form if any(form.values()) else _form(record, inputs))
+        form = form if any(form.values()) else _form(record, inputs)
+        names, texts = io.read_texts(inputs, **form)
+        X = tfidf_of_model(texts, model._terms, model._idf)
     elif len(inputs) > 1:
         raise click.UsageError("give one file of new items (several only of texts)")
     elif model.affinity == "precomputed":
@@ -78,14 +80,6 @@ def _form(record: dict[str, Any], paths: tuple[str, ...]) -> dict[str, Any]:
     ]:
         return {}
     return {name: value for name, value in record.get("words", {}).items() if name in FORM}
-
-
-def _texts(paths: tuple[str, ...], model: Any, form: dict[str, Any]) -> tuple[list[str], Any]:
-    from odsymnmf import io
-    from odsymnmf.cli.texts import tfidf_of_model
-
-    names, texts = io.read_texts(paths, **form)
-    return names, tfidf_of_model(texts, model._terms, model._idf)
 
 
 def _similarities(

@@ -29,7 +29,8 @@ def record(
     """Return the content of run.json."""
     from importlib.metadata import version  # slow to import
 
-    from odsymnmf import metrics, report
+    from odsymnmf import metrics
+    from odsymnmf.report._page import ending, explained_fraction
 
     A, search = getattr(model, "similarity_", None), getattr(model, "n_clusters_search_", None)
     target = data.target
@@ -52,13 +53,13 @@ def record(
         },
         "fit": {
             "objective": model.objective_,
-            "explained": None if A is None else report.explained_fraction(model, A),
+            "explained": None if A is None else explained_fraction(model, A),
             "clusters": model.membership_.shape[1],
             "unassigned": model.n_unassigned_,
             "sweeps": model.n_iter_,
             "converged": model.converged_,
             "interrupted": model.status_ == "interrupted",
-            "end": report.ending(model),
+            "end": ending(model),
             "history": model.history_.tolist(),
             "restarts": model.restart_steps_.tolist(),
         },

@@ -1,5 +1,6 @@
 """`odsymnmf score`, `plot` and `info`."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +61,19 @@ def _score_covers(path: str, truth: str) -> None:
     from odsymnmf.io import InputError, read_cover
 
     cover, true_cover = _cover_of(path), read_cover(truth)
-    clustered = {name for names in cover for name in names}
-    index = {name: i for i, name in enumerate({n: 0 for names in true_cover for n in names})}
-    if clustered.isdisjoint(index):
+    clustered, known = {*chain(*cover)}, {*chain(*true_cover)}
+    if clustered.isdisjoint(known):
         raise InputError(f"{path} and {truth} have no name in common; compare their spelling")
     # Items without a known group are left out.
-    _report_missing(len(clustered - {*index}), path, truth)
-    clusters = [[index[n] for n in names if n in index] for names in cover]
-    clusters = [items for items in clusters if items]
-    sets, n = [[index[n] for n in names] for names in true_cover], len(index)
+    _report_missing(len(clustered - known), path, truth)
+    clusters = [names for row in cover if (names := [name for name in row if name in known])]
+    n = len(known)
     lines = {
-        "overlapping NMI": f"{metrics.overlapping_nmi(clusters, sets, n):.4f}",
-        "best-match F1": f"{metrics.best_match_f1(clusters, sets):.4f}",
-        "omega index": f"{metrics.omega_index(clusters, sets, n):.4f}",
-        "clusters": f"{len(clusters)}, compared with {len(sets)}",
-        "items": f"{n}, {len({*index} - clustered)} of them in no cluster",
+        "overlapping NMI": f"{metrics.overlapping_nmi(clusters, true_cover, n):.4f}",
+        "best-match F1": f"{metrics.best_match_f1(clusters, true_cover):.4f}",
+        "omega index": f"{metrics.omega_index(clusters, true_cover, n):.4f}",
+        "clusters": f"{len(clusters)}, compared with {len(true_cover)}",
+        "items": f"{n}, {len(known - clustered)} of them in no cluster",
     }
     _print(lines)
 

@@ -190,8 +190,13 @@ def recognize(path: Path, file: BinaryIO) -> str | None:
     for signature, format in SIGNATURES.items():
         if re.match(signature, beginning):
             return format
-    ending = Path(re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower())).suffix[1:]
-    return ENDINGS.get(ending, ending if ending in FORMATS else None)
+    name = ending(path)[1:]
+    return ENDINGS.get(name, name if name in FORMATS else None)
+
+
+def ending(path: Path) -> str:
+    """Return the suffix of a file in lower case, without that of a compression."""
+    return Path(re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower())).suffix
 
 
 @contextmanager

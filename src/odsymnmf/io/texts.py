@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from odsymnmf.io.dataset import open_input
+from odsymnmf.io.dataset import ending, open_input
 from odsymnmf.io.matrices import read_all
 from odsymnmf.io.text import find_separator, is_number, open_text, parser_error, shorten
 
@@ -81,7 +80,7 @@ def read_texts(
     roots = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(p) for p in paths]
     if text_column is not None and lines:
         raise ValueError("text_column and lines exclude each other; give one of them")
-    is_table = len(roots) == 1 and _ending(roots[0]) in TABLES and not roots[0].is_dir()
+    is_table = len(roots) == 1 and ending(roots[0]) in TABLES and not roots[0].is_dir()
     if is_table or text_column is not None or lines:
         if len(roots) != 1:
             raise ValueError(f"{len(roots)} files, but a table of texts is one; give one file")
@@ -93,7 +92,7 @@ def read_texts(
                 rows = enumerate(text.split("\n"), 1)
                 numbered = {str(k): row.strip() for k, row in rows if row.strip()}
                 return list(numbered), list(numbered.values())
-            is_json = _ending(roots[0]) in JSON or text.lstrip().startswith("{")
+            is_json = ending(roots[0]) in JSON or text.lstrip().startswith("{")
             return _of_table(_json_lines(text) if is_json else _csv(text), text_column)
     texts = {}
     is_folder = len(roots) == 1 and roots[0].is_dir()
@@ -107,10 +106,6 @@ def read_texts(
     if not texts:
         raise ValueError("there are no text files; give a folder with one file per text")
     return list(texts), list(texts.values())
-
-
-def _ending(path: Path) -> str:
-    return Path(re.sub(r"\.(gz|bz2|xz)$", "", path.name.lower())).suffix
 
 
 def _decoded(data: bytes) -> str:

@@ -5,11 +5,6 @@ similarities in it, small enough to save.
 """
 
 from odsymnmf.plots import MatrixPicture, matrix_picture
-from odsymnmf.report._page import ending as ending
-from odsymnmf.report._page import explained_fraction as explained_fraction
-from odsymnmf.report._page import fit_facts as fit_facts
-from odsymnmf.report._page import members as members
-from odsymnmf.report._page import overlapping as overlapping
 from odsymnmf.report._page import page, write
 from odsymnmf.report._tables import Topics
 

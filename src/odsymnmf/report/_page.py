@@ -267,8 +267,7 @@ def _facts(facts: Mapping[str, str]) -> str:
 
 def _colors(r: int) -> str:
     """Return CSS rules with the colors of r clusters."""
-    colors = enumerate(plots.palette(min(r, len(plots.COLORS))))
-    rules = "".join(f".c{l}{{--c:{color}}}" for l, color in colors)
+    rules = "".join(f".c{l}{{--c:{color}}}" for l, color in enumerate(plots.COLORS[:r]))
     root = f"--plus:{plots.POSITIVE};--minus:{plots.NEGATIVE}"
     return f"\n:root{{{root}}}.cx{{--c:{plots.UNASSIGNED}}}{rules}\n"
 

@@ -215,17 +215,12 @@ def refuse_infinite(A: Any, row: int = 0, column: int = 0) -> None:
     values = A.data if sparse.issparse(A) else A
     if np.isfinite(values).all():
         return
-    if sparse.issparse(A):
-        A = A.tocoo()
-        k = np.flatnonzero(~np.isfinite(A.data))[0]
-        i, j, value = A.row[k], A.col[k], A.data[k]
-    else:
-        i, j = np.argwhere(~np.isfinite(A))[0]
-        value = A[i, j]
+    A = sparse.coo_array(A)
+    k = np.isfinite(A.data).argmin()
     raise ValueError(
-        f"A[{row + i}, {column + j}] is {value}; infinite similarities cannot be factorized (only "
-        "on the diagonal are they ignored). Replace it by a number, or by NaN if the similarity is "
-        "not known."
+        f"A[{row + A.row[k]}, {column + A.col[k]}] is {A.data[k]}; infinite similarities "
+        "cannot be factorized (only on the diagonal are they ignored). Replace it by a number, or "
+        "by NaN if the similarity is not known."
     )
 
 
