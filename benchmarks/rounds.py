@@ -53,11 +53,13 @@ def sweep_times(data: Path | None, repeats: int = 9) -> Iterator[list[str]]:
 
 def sparse_membership(n: int = 200_000) -> list[str]:
     """Time whole fits with sparse memberships, which differ little in their number of sweeps."""
+    options: dict[str, Any] = {"sparse_membership": True, "max_iter": 10, "tol": 0}
+    od.factorize(many_overlapping(2000, seed=7)[0], "auto", n_jobs=1, **options)  # compiles
     A, _ = many_overlapping(n, seed=7)
     times = []
     for n_jobs in (None, 1, 2):
         start = time.perf_counter()
-        od.factorize(A, "auto", sparse_membership=True, max_iter=10, tol=0, n_jobs=n_jobs)
+        od.factorize(A, "auto", n_jobs=n_jobs, **options)
         times.append(time.perf_counter() - start)
     return cells(f"sparse memberships, n = {n:,}, 10 sweeps and initialization", *times)
 
