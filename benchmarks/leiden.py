@@ -7,7 +7,6 @@ partition.
 """
 
 import json
-import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 import odsymnmf as od
 from benchmarks import graphs
 from benchmarks.methods import leiden_runs, leiden_search
-from benchmarks.timing import in_new_process, table
+from benchmarks.timing import in_new_process, peak_memory, table
 
 Fit = Callable[[], Any]
 
@@ -78,14 +77,14 @@ def measure(path: str, method: str) -> None:
     A = sparse.csr_array(sparse.load_npz(f"{path}.npz"))
     truth = np.load(f"{path}.npy")
     fit = METHODS[method](A, len(np.unique(truth)))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     start = time.process_time()
     labels = fit()
     seconds = time.process_time() - start
-    peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    growth = peak_memory() - before
     size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
     nmi = od.metrics.scores(labels, truth)["nmi"]
-    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), peak / size]))
+    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), growth / size]))
 
 
 CODE = "import sys; from benchmarks.leiden import measure; measure(*sys.argv[1:])"

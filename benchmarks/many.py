@@ -74,15 +74,16 @@ def sweep_costs() -> Iterator[tuple[str, str, str]]:
 
 
 MILLION = """
-import resource, time
+import time
 from benchmarks.many import best_match_f1, find_sets, many_overlapping
+from benchmarks.timing import peak_memory
 find_sets(many_overlapping(1000, seed=1)[0])  # compiles
 A, known = many_overlapping(1_000_000, seed=11)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+before = peak_memory() / 1e9
 start = time.process_time()
 sets = find_sets(A)
 seconds = time.process_time() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+peak = peak_memory() / 1e9
 f1 = best_match_f1(sets, known)
 print(f"{A.nnz:,} {len(known)} {len(sets)} {seconds:.1f} {before:.2f} {peak:.2f} {f1:.3f}")
 """

@@ -2,11 +2,13 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 Clock = Callable[[], float]
@@ -72,6 +74,12 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> N
     print(f"\n## {title}\n", flush=True)
     for line in markdown(header, rows):
         print(line, flush=True)
+
+
+def peak_memory() -> int:
+    """Return the peak memory of this process in bytes; `resource` includes that of its parent."""
+    match = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return 1024 * int(match[1]) if match else 0
 
 
 def in_new_process(code: str, *arguments: str, **environment: str) -> str:
