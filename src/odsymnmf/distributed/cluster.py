@@ -160,7 +160,7 @@ class WorkerGroup:
 def _ranges(tiles: list[slice], work: Array, size: int) -> list[slice]:
     """Cut the items into ranges of whole tiles with about equal work."""
     k, total = np.arange(1, size), np.cumsum(work)
-    cuts = np.searchsorted(total, total[-1] * k / size)
+    cuts = np.searchsorted(total - work / 2, total[-1] * k / size)
     cuts = np.clip(np.maximum.accumulate(cuts - k) + k, k, len(tiles) - size + k)
     ends = [0, *cuts.tolist(), len(tiles)]
     return [slice(tiles[a].start, tiles[b - 1].stop) for a, b in pairwise(ends)]

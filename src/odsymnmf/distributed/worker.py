@@ -249,17 +249,22 @@ class FitWorker:
 
 
 def compress(result: Any) -> Any:
-    """Return the updates of a piece of a round with only the rows that moved, as CSR."""
+    """Return the updates of a piece of a round with only the nonzeros of rows that moved."""
     if not isinstance(result, RowUpdates):
         return result
-    return result._replace(rows=sparse.csr_array(result.rows[result.moved]))
+    rows = result.rows[result.moved]
+    nonzero = rows != 0
+    return result._replace(rows=(rows.shape, np.packbits(nonzero), rows[nonzero]))
 
 
 def decompress(result: Any) -> Any:
     """Return the argument of `compress`, with only the rows that moved."""
     if not isinstance(result, RowUpdates):
         return result
-    return result._replace(rows=result.rows.toarray())
+    shape, bits, values = result.rows
+    rows = np.zeros(shape, values.dtype)
+    rows[np.unpackbits(bits, count=rows.size).reshape(shape).view(np.bool_)] = values
+    return result._replace(rows=rows)
 
 
 def _all_rows(rows: Any, row_range: slice, n: int) -> Any:

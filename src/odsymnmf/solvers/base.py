@@ -302,7 +302,8 @@ class PairwiseLoss:
             stop = start + len(part.moved)
             rows = self._buffer[start:stop]
             if not np.may_share_memory(rows, part.rows):  # solved by another process
-                rows[:] = self._H[items[start:stop]]
+                if not part.moved.all():
+                    rows[:] = self._H[items[start:stop]]
                 rows[part.moved] = part.rows
             start = stop
             decreases += part.decreases
