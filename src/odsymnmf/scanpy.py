@@ -74,6 +74,11 @@ def cluster(
                 f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
             )
         key = str(adata.uns[neighbors_key]["connectivities_key"])
+    for name in sorted(set(options) - set(ODSymNMF().get_params())):
+        raise TypeError(
+            f"cluster() got an unexpected keyword argument {name!r}; besides its own, it takes "
+            "those of odsymnmf.ODSymNMF."
+        )
     data = to_similarity_matrix(adata, obsp=key)
     options = {"resolution": resolution, "random_state": random_state, **options}
     model = ODSymNMF(n_clusters, affinity="precomputed", **options).fit(data)
