@@ -22,7 +22,7 @@ from odsymnmf.progress import Progress
 from odsymnmf.similarity import Similarity
 from odsymnmf.similarity.base import SimilaritySummary
 from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_init, hash_of_similarity, seed_of
-from odsymnmf.solvers.losses import loss_class, make_solver
+from odsymnmf.solvers.losses import loss_class
 from odsymnmf.solvers.objective import Scales
 from odsymnmf.solvers.rounds import Rounds, ThreadPool
 from odsymnmf.solvers.run import Callback, Run, Status, Sweep
@@ -108,10 +108,9 @@ class FitOptions:
         relative = self.from_partition and chosen.relative_tol
         object.__setattr__(self, "min_gain", GAIN_PER_TOL * self.tol if relative else 0.0)
 
-    def make_checkpoint(self, A: Similarity, r: int | None, **settings: Any) -> Checkpoint | None:
-        """Return the checkpoint, with everything that determines the run; None without a path."""
-        if self.checkpoint is None:
-            return None
+    def make_checkpoint(self, A: Similarity, r: int | None, **settings: Any) -> Checkpoint:
+        """Return the checkpoint, with everything that determines the run."""
+        assert self.checkpoint is not None
         identity: dict[str, Any] = {
             "version": odsymnmf.__version__,
             "data": hash_of_similarity(A),
@@ -255,7 +254,7 @@ def prepare(
     partition = graph.partition(r, seed)
     if 0 < len(graph.links.data) * r <= MAX_SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
-            H = rotate_to_axes(A, leading_eigenvectors(A, r))
+            H = rotate_to_axes(leading_eigenvectors(A, r))
         labels = np.where(H.any(axis=1), H.argmax(axis=1), -1)
         spectral = Partition(labels, partition.resolution)
         partition = max(partition, graph.refine(spectral), spectral, key=graph.quality)
@@ -313,13 +312,13 @@ def _run_dense(A: Similarity, r: int, options: FitOptions) -> Run:
         "choose a smaller r, cluster fewer items, or give A in float32",
     )
     limit = _limit_upper(A, options.upper, options.diagonal)
-    solver = make_solver(
-        options.loss, A, limit, diagonal=options.diagonal, l1_ratio=options.l1_ratio
-    )
+    solver = options.loss_class(A, limit, options.l1_ratio)
     restarts = solver.restarts if options.restarts is None else options.restarts
-    checkpoint = options.make_checkpoint(A, r, restarts=restarts)
+    checkpoint = options.checkpoint and options.make_checkpoint(A, r, restarts=restarts)
     if checkpoint and checkpoint.saved:
         solver.H = checkpoint.saved[1]["H"]
+    elif options.from_partition:
+        solver.H = np.minimum(options.init.toarray(), np.asarray(limit, dtype=A.dtype))
     else:
         solver.H = initialize(solver, r, options.init, as_random(options.random_state))
     make_rounds = Rounds if isinstance(A, Similarity) else A.make_rounds  # on a Dask cluster
@@ -344,7 +343,7 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
             "leave it out, or use sparse_membership=False."
         )
     upper = bound(options.upper)
-    checkpoint = options.make_checkpoint(A, r)
+    checkpoint = options.checkpoint and options.make_checkpoint(A, r)
     saved, stored, parts = checkpoint and checkpoint.saved, links(A.to_csr()), False
     if saved:
         H, order = saved[1]["H"], saved[1]["order"]
@@ -426,6 +425,19 @@ def fit_best(
 
     Returns the fit with the lowest objective; the status is "interrupted" if any fit was.
     """
+    if n_init == 1 and not verbose:
+        best = fit(problem.A, problem.r, problem.options)
+        status = best.status
+    else:
+        best, status = _fit_several(problem, n_init, title, verbose)
+    warn_of(status, best.n_iter, problem.options, stacklevel=5)
+    return best, status
+
+
+def _fit_several(
+    problem: Problem, n_init: int, title: str, verbose: int
+) -> tuple[Factorization, Status]:
+    """Fit from several initializations, with progress."""
     options, stop = problem.options, threading.Event()
     # Drawn in advance, so that the result does not depend on n_jobs.
     draws = as_random(options.random_state).uniform(size=n_init - 1)
@@ -437,23 +449,23 @@ def fit_best(
     lowest = np.inf
     progress = Progress(title, "iteration", verbose, n_init * options.max_iter)
 
-    def fit_one(k: int) -> None:
-        def callback(sweep: Sweep) -> bool:
-            nonlocal lowest
-            lowest = min(lowest, sweep.objective)
-            rows = "" if sweep.rows is None else f", {sweep.rows:,} rows"
-            progress.update(f"objective {lowest:.6g}{rows}", int(sweep.is_complete))
-            return stop.is_set()
+    def callback(sweep: Sweep) -> bool:
+        nonlocal lowest
+        lowest = min(lowest, sweep.objective)
+        rows = "" if sweep.rows is None else f", {sweep.rows:,} rows"
+        progress.update(f"objective {lowest:.6g}{rows}", int(sweep.is_complete))
+        return stop.is_set()
 
+    def fit_one(k: int) -> None:
         if stop.is_set():
             return
-        fit_options = options
+        fit_options = replace(options, callback=callback)
         if k:
             seed, path = int(2**32 * draws[k - 1]), options.checkpoint
-            fit_options = replace(options, init="random", random_state=seed, from_partition=False)
-            fit_options = replace(fit_options, checkpoint=None if path is None else f"{path}.{k}")
-        if verbose or n_init > 1:
-            fit_options = replace(fit_options, callback=callback)
+            fit_options = replace(
+                fit_options, init="random", random_state=seed, from_partition=False,
+                checkpoint=None if path is None else f"{path}.{k}",
+            )  # fmt: skip
         try:
             result = fit(problem.A, problem.r, fit_options)
         except BaseException:
@@ -474,9 +486,7 @@ def fit_best(
     if not results:  # interrupted before the first sweep
         raise KeyboardInterrupt
     best = min(results)[2]
-    status = "interrupted" if stop.is_set() else best.status
-    warn_of(status, best.n_iter, options, stacklevel=5)
-    return best, status
+    return best, "interrupted" if stop.is_set() else best.status
 
 
 def warn_of(status: Status, n_iter: int, options: FitOptions, stacklevel: int) -> None:

@@ -32,6 +32,7 @@ from odsymnmf.init.multilevel import (
     nonnegative,
     renumber,
 )
+from odsymnmf.init.arrays import scale_to_fit
 from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
 from odsymnmf.memberships import labels
 from odsymnmf.progress import Progress
@@ -407,7 +408,8 @@ class ShortFits:
         settings = decide(self.unscaled, r, self.options, self.summary)
         init, V = settings.init, self.eigenvectors
         if V is not None and r <= V.shape[1]:
-            init = rotate_to_axes(self.A, V[:, :r])
+            H = rotate_to_axes(V[:, :r]).astype(self.A.dtype)
+            init = scale_to_fit(self.A, H)
         result = fit(self.A, r, replace(self.options, init=init, upper=settings.upper))
         if result.status == "interrupted":
             raise KeyboardInterrupt

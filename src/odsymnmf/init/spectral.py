@@ -26,23 +26,23 @@ def spectral(solver: Any, r: int, rng: RandomSource) -> Array:
     Ying, "Simple, direct and efficient multi-way spectral clustering", 2019).
     """
     A = solver.A
-    H = rotate_to_axes(A, leading_eigenvectors(A, min(r, A.n)))
+    H = scale_to_fit(A, rotate_to_axes(leading_eigenvectors(A, min(r, A.n))).astype(A.dtype))
     if H.shape[1] == r:
         return H
     extra = rng.uniform(size=(A.n, r - H.shape[1])) * H.max(initial=0.0)
     return scale_to_fit(A, np.hstack([H, extra]).astype(A.dtype))
 
 
-def rotate_to_axes(A: Similarity, V: Array) -> Array:
-    """Return H: eigenvectors V rotated to the axes, clipped at zero and scaled to fit A."""
+def rotate_to_axes(V: Array) -> Array:
+    """Return eigenvectors V rotated to the axes and clipped at zero."""
     pivots = linalg.qr(V.T, mode="r", pivoting=True)[1][: V.shape[1]]
     left, _, right = np.linalg.svd(V[pivots].T)
     rotation, H = left @ right, np.empty_like(V, order="C")
-    for b in blocks(A.n, BLOCK_ROWS):
+    for b in blocks(len(V), BLOCK_ROWS):
         H[b] = V[b] @ rotation
     # Clear negative entries and round-off: a column of round-off would diverge.
     H[np.abs(H).max(axis=0) * np.sqrt(np.finfo(H.dtype).eps) >= H] = 0.0
-    return scale_to_fit(A, H.astype(A.dtype))
+    return H
 
 
 def leading_eigenvectors(A: Similarity, r: int) -> Array:

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from odsymnmf.similarity.base import (
     Similarity,
@@ -11,7 +12,7 @@ from odsymnmf.similarity.base import (
     clear_diagonal,
     csr_of_dense_rows,
 )
-from odsymnmf.similarity.products import DenseProducts, block_product, diagonal_block
+from odsymnmf.similarity.products import DenseProducts, block_product
 from odsymnmf.similarity.weights import EQUAL, PairWeights, entry_rows
 from odsymnmf.utils import Array, blocks, check_memory
 
@@ -55,7 +56,7 @@ class Dense(Similarity):
     def _matmul(self, V: Array) -> Array:
         products = []
         for b in blocks(self.n, 512):
-            products.append(block_product(self.A, V, b, diagonal_block(self.A, b)))
+            products.append(block_product(self.A, V, np.arange(b.start, b.stop))[0])
         return np.concatenate(products)
 
     def products(self, H: Array) -> DenseProducts:
@@ -82,6 +83,12 @@ class Dense(Similarity):
             for b in blocks(self.n, 256):
                 scaled[b] = self.A[b] * s[b, None] * s
         return Dense(scaled, self.weights.scale(s))
+
+    def to_csr(self) -> sparse.csr_array:
+        pieces = []
+        for b in blocks(self.n, 256):
+            pieces.append(sparse.csr_array(self._off_diagonal(b)))
+        return sparse.vstack(pieces, format="csr")
 
     def subset(self, items: Array) -> "Dense":
         return Dense(self.A[items][:, items], self.weights.subset(items))

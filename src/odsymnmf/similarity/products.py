@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from odsymnmf.similarity.base import clear_diagonal
 from odsymnmf.utils import Array, blocks
 
 Task = Callable[[], Any]
@@ -76,9 +77,8 @@ class DenseProducts(CsrProducts):
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Block
 
-        empty = np.zeros((0, 0), dtype=self.A.dtype)
-        G = block_product(self.A, H, items, empty)
-        return Block(G, empty, np.zeros_like(G))
+        G = clear_diagonal(self.A[items], items) @ H
+        return Block(G, np.zeros((0, 0), dtype=self.A.dtype), np.zeros_like(G))
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
@@ -93,9 +93,7 @@ class DenseProducts(CsrProducts):
         from odsymnmf.kernels.sources import Block
 
         for b in blocks(len(items), BLOCK_ROWS):
-            rows = as_slice(items[b])
-            S = diagonal_block(self.A, rows)
-            G = block_product(self.A, H, rows, S)
+            G, S = block_product(self.A, H, items[b])
             yield items[b], Block(G, S, np.abs(G))
 
 
@@ -218,28 +216,22 @@ def as_slice(items: Array) -> slice | Array:
     return items
 
 
-def diagonal_block(A: Array, items: slice | Array) -> Array:
-    """Return A[items][:, items] with a zero diagonal."""
-    S = A[items][:, items].copy()
-    np.fill_diagonal(S, 0)
-    return S
+def block_product(A: Array, V: Array, items: Array) -> tuple[Array, Array]:
+    """Return (A @ V)[items] and A[items][:, items], without the diagonal of A.
 
-
-def block_product(A: Array, V: Array, items: slice | Array, S: Array) -> Array:
-    """Return (A @ V)[items] without the diagonal of A, where S is `diagonal_block(A, items)`.
-
-    For a slice, the columns of A left and right of the diagonal block are not copied. For other
-    items, the rows are copied and S is not used.
+    For consecutive items, the columns of A left and right of the diagonal block are not copied.
     """
-    if not isinstance(items, slice):
-        copy = A[items]
-        copy[np.arange(len(copy)), items] = 0
-        return copy @ V
-    rows = A[items]
-    G: Array = S @ V[items]
-    G += rows[:, : items.start] @ V[: items.start]
-    G += rows[:, items.stop :] @ V[items.stop :]
-    return G
+    first, stop = int(items[0]), int(items[-1]) + 1
+    if stop - first != len(items):
+        rows = clear_diagonal(A[items], items)
+        return rows @ V, rows[:, items]
+    rows = A[first:stop]
+    S = rows[:, first:stop].copy()
+    np.fill_diagonal(S, 0)
+    G = S @ V[first:stop]
+    G += rows[:, :first] @ V[:first]
+    G += rows[:, stop:] @ V[stop:]
+    return G, S
 
 
 def _unsigned(indices: Array) -> Array:

@@ -141,7 +141,7 @@ class PairwiseLoss:
     # The diagonal of A if f_2 includes it (symNMF), else None.
     diagonal: Array | None = None
 
-    def __init__(self, A: Similarity, upper: float = np.inf):
+    def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float | None = None):
         self.A, self.upper, self.n, self.r = A, upper, int(A.n), 0
         self._H: Any = None
         self.gram: Any = None
@@ -172,14 +172,6 @@ class PairwiseLoss:
     def objective_at_zero(self) -> float:
         """Return f(0)."""
         return self.objective(np.zeros((self.n, 1), dtype=self.A.dtype))
-
-    def penalty(self, H: Array) -> float:
-        """Return zero: a dense H has no penalty."""
-        return 0.0
-
-    def loss_terms(self, H: Array | None) -> dict[str, float] | None:
-        """Return the terms of a loss of several terms, None for others."""
-        return None
 
     def total(self, decreases: Array) -> float:
         """Return the decrease of f, given those of f_1 and f_2."""

@@ -136,7 +136,7 @@ class Mixed(PairwiseLoss):
 
     def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
         super().__init__(A, upper)
-        self.l1_ratio = l1_ratio
+        self.l1_ratio = float(l1_ratio)
         self.zero = Scales(*(zero_objective(A, power) or 1.0 for power in (1, 2)))
 
     @property
@@ -175,9 +175,9 @@ class Mixed(PairwiseLoss):
         first, second = (error(self.A, H, power) for power in (1, 2))
         return (1.0 / self.zero.l1) * first, (1.0 / self.zero.l2) * second
 
-    def loss_terms(self, H: Array | None) -> dict[str, float]:
-        """Return ``l1_ratio`` and both losses relative to f(0); without H, these are NaN."""
-        absolute, squares = (np.nan, np.nan) if H is None else self.both(H)
+    def loss_terms(self, H: Array) -> dict[str, float]:
+        """Return ``l1_ratio`` and both losses relative to f(0)."""
+        absolute, squares = self.both(H)
         return {"l1_ratio": self.l1_ratio, "l1": absolute, "l2": squares}
 
 
@@ -193,7 +193,7 @@ class Robust(Mixed):
     restarts = 0
     explained_name = "similarities, absolute or squared, whichever is less"
 
-    def __init__(self, A: Similarity, upper: float = np.inf):
+    def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.5):
         super().__init__(A, upper, 0.5)
         # l1_ratio, both relative losses, and the number of consecutive undone sweeps.
         self._mix: Any = None
@@ -277,7 +277,7 @@ class SymNMF(L2):
     supports_sparse_h = False
     diagonal: Array
 
-    def __init__(self, A: Similarity, upper: float = np.inf):
+    def __init__(self, A: Similarity, upper: float = np.inf, l1_ratio: float = 0.0):
         super().__init__(A, upper)
         self.diagonal = np.array(A.diagonal, dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(self.diagonal))
@@ -342,5 +342,4 @@ def make_solver(
     name: Any, A: Similarity, upper: float, *, diagonal: str = "ignore", l1_ratio: Any = 0.5
 ) -> Any:
     """Return a solver for a loss, one of `names`; H is set later."""
-    loss = loss_class(name, diagonal, l1_ratio)
-    return loss(A, upper, float(l1_ratio)) if loss is Mixed else loss(A, upper)
+    return loss_class(name, diagonal, l1_ratio)(A, upper, l1_ratio)

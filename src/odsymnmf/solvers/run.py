@@ -197,8 +197,10 @@ class Run:
         self.end = self.solver.objective(self.H)
         # Decreases are added from the end, so that nothing cancels.
         decreases = np.append(0.0, self.state.decreases[::-1])
-        self.history = self.end + self.solver.penalty(self.H) + np.cumsum(decreases)[::-1]
-        self.loss_terms = self.solver.loss_terms(self.H)
+        end = self.end if self.order is None else self.end + self.solver.penalty(self.H)
+        self.history = end + np.cumsum(decreases)[::-1]
+        if min(self.solver.scales) > 0:
+            self.loss_terms = self.solver.loss_terms(self.H)
 
     @property
     def objective(self) -> float:
@@ -230,7 +232,8 @@ class Run:
             gain = self.min_gain * (self._zero_objective - self.objective)
             state.converged = state.converged or result.decrease <= gain
         self._violation = float(violation)
-        self._report()
+        if self.callback is not None:
+            self._report()
         if state.round < self.restarts:
             state.stalled = result.decrease <= STALL * self.objective
 
@@ -269,7 +272,8 @@ class Run:
                 state.retry_below[j] = np.inf
             else:
                 state.retry_below[j] = self.objective + attempt.decrease
-            self._report(j)
+            if self.callback is not None:
+                self._report(j)
 
     @cached_property
     def _max_work(self) -> int:
@@ -292,8 +296,7 @@ class Run:
 
     def _report(self, column: int | None = None, rows: int | None = None) -> None:
         """Call the callback; if it returns True, the run ends after this step."""
-        if self.callback is None:
-            return
+        assert self.callback is not None
         if self.order is None:
             H = self.solver.H.view()
             H.flags.writeable = False

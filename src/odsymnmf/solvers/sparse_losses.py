@@ -114,9 +114,6 @@ class SparseLoss:
         """Return sum_k p_k |h_k|_0."""
         return 0.0
 
-    def loss_terms(self, H: Any) -> None:
-        """Return None: f has one term."""
-
     def total(self, decreases: Array) -> float:
         """Return the decrease of f with its penalty."""
         return float(decreases[1])
