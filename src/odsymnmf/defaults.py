@@ -15,14 +15,12 @@ from scipy.sparse import issparse
 
 from odsymnmf.init.arrays import as_sets
 from odsymnmf.similarity import Dense, Similarity, Sparse
-from odsymnmf.similarity.base import SimilaritySummary, inverse_sqrt
+from odsymnmf.similarity.base import Kind, inverse_sqrt
 from odsymnmf.solvers.losses import loss_class, names
 from odsymnmf.utils import Array, available_memory
 
 if TYPE_CHECKING:
     from odsymnmf.fit import FitOptions
-
-Kind = Literal["graph", "kernel", "documents", "signed"]
 
 # t in d_i + t mean(d).
 ADDED_DEGREE: dict[Kind, float] = {"graph": 0.25, "kernel": 0.25, "signed": 0.25, "documents": 1.0}
@@ -38,8 +36,6 @@ LABELS = {
     "centroid": "refined by mean similarity, then by cosine to the centroid",
     None: "largest membership",
 }
-# Similarities with a larger fraction of nonzero pairs are not a graph, dense or sparse.
-MAX_GRAPH_DENSITY = 0.5
 # The bound on H allows groups of at least six items (n / r if less), and of a fifth of n / r.
 MIN_GROUP_SIZE, MEAN_PER_MIN_SIZE = 6.0, 5.0
 # Without normalization, "auto" is the paper's greedy initialization up to this number of items, and
@@ -52,101 +48,6 @@ MAX_DENSE_CLUSTERS, MAX_DENSE_MULTILEVEL, MAX_DENSE_ENTRIES = 500, 64, 2**24
 N_COPIES = 3
 # Clusters count as nearly complete if at least this fraction of the pairs inside are linked.
 NEARLY_COMPLETE = 0.8
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options that "auto" stands for.
-
-    Attributes
-    ----------
-    kind : {"graph", "kernel", "documents", "signed"}
-        A sparse graph; similarities of most pairs; products of features that are >= 0;
-        similarities of both signs.
-    normalize : {"degree", None}
-        Whether A_ij is divided by the roots of the degrees of i and j.
-    regularization : float or None
-        t, if the degrees are sums of absolute values plus t times their mean.
-    upper : float or None
-        Upper bound on the entries of H.
-    init : str or array
-        The initialization.
-    refine : {"links", "mean", "centroid"} or None
-        The rule by which labels are refined, None if they are not.
-    sparse : bool
-        Whether H is stored sparse.
-    """
-
-    kind: Kind | None
-    normalize: str | None
-    regularization: float | None
-    upper: float | None
-    init: Any
-    refine: Literal["links", "mean", "centroid"] | None
-    sparse: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for ``settings_``."""
-        return {
-            "kind": self.kind,
-            "normalize": self.normalize,
-            "regularization": self.regularization,
-            "upper": self.upper,
-            "init": self.init if isinstance(self.init, str) else "given",
-            "labels": LABELS[self.refine],
-        }
-
-
-def decide(
-    A: Similarity, r: int | None, options: "FitOptions", summary: SimilaritySummary | None = None
-) -> Settings:
-    """Return the settings of a fit of r clusters to A, before it is normalized.
-
-    For sparse memberships without a multilevel initialization, "auto" means no normalization, the
-    bound of `factorize`, and ego networks as initialization. Labels of a fit on Dask are not
-    refined.
-    """
-    loss, init = options.loss_class, options.init
-    normalize, upper = options.normalize, options.upper
-    auto = isinstance(init, str) and init == "auto"
-    if summary is None and (auto or normalize is not None):
-        summary = A.summary()
-    kind = None if summary is None else kind_of(A, summary)
-    large = normalize is not None or A.n > MAX_GREEDY
-    if auto and large and r is not None and options.sparse_membership is not True:
-        unweighted_l2 = loss.auto_normalize and loss.supports_sparse_h and A.weights.excess is None
-        if unweighted_l2 and kind == "graph" and A.max_value > 0:
-            init = "multilevel"
-    multilevel = isinstance(init, str) and init == "multilevel"
-    if multilevel and r is None:
-        raise ValueError('init="multilevel" needs the number of clusters; give r.')
-    is_sparse = stores_sparse(A, r, replace(options, init=init))
-    scaled = loss.auto_normalize and (multilevel or not is_sparse)
-    regularization = ADDED_DEGREE[kind] if scaled and kind and normalize == "auto" else None
-    if normalize == "auto":
-        normalize = "degree" if scaled else None
-    if isinstance(upper, str):
-        upper = None
-        if scaled and normalize and r:
-            size = A.n / r
-            smallest = max(min(MIN_GROUP_SIZE, size), size / MEAN_PER_MIN_SIZE)
-            upper = float(1 / np.sqrt(smallest))
-    if auto and not multilevel:
-        init = "spectral" if loss.auto_normalize and (normalize or A.n > MAX_GREEDY) else "greedy"
-        init = "ego" if is_sparse else init
-    refine = None
-    if kind is not None and regularization is not None and isinstance(A, Similarity):
-        refine = REFINEMENT.get(kind)
-    return Settings(kind, normalize, regularization, upper, init, refine, is_sparse)
-
-
-def kind_of(A: Similarity, summary: SimilaritySummary) -> Kind:
-    """Return the kind of input, which does not depend on the storage except for features."""
-    if summary.has_negative:
-        return "signed"
-    if A.n_features is not None:
-        return "documents"
-    return "graph" if summary.density <= MAX_GRAPH_DENSITY else "kernel"
 
 
 @dataclass(frozen=True)
@@ -172,27 +73,84 @@ class Normalization:
         return inverse_sqrt(sums + self.added)
 
 
-def normalization(
-    A: Similarity, settings: Settings, summary: SimilaritySummary | None
-) -> Normalization | None:
-    """Return the normalization of A, None if it is not normalized."""
-    if settings.normalize is None:
-        return None
-    if settings.regularization is None:
-        return Normalization(A.inverse_sqrt_degrees(), 0.0, absolute=False)
-    d = (A.summary() if summary is None else summary).degrees
-    added = settings.regularization * float(d.mean())
-    return Normalization(inverse_sqrt(d + added), added, absolute=True)
+@dataclass(frozen=True)
+class Settings:
+    """The options that "auto" stands for.
+
+    Attributes
+    ----------
+    normalization : Normalization or None
+        The scaling by degrees, None if A itself is fitted.
+    regularization : float or None
+        t, if the degrees are sums of absolute values plus t times their mean.
+    upper : float or None
+        Upper bound on the entries of H.
+    init : str or array
+        The initialization.
+    refine : {"links", "mean", "centroid"} or None
+        The rule by which labels are refined, None if they are not.
+    sparse : bool
+        Whether H is stored sparse.
+    """
+
+    normalization: Normalization | None
+    regularization: float | None
+    upper: float | None
+    init: Any
+    refine: Literal["links", "mean", "centroid"] | None
+    sparse: bool = False
 
 
-def remarks(
-    A: Similarity, summary: SimilaritySummary, labels: Array, *, may_suit_l1: bool
-) -> dict[str, str]:
+def decide(A: Similarity, r: int | None, options: "FitOptions") -> Settings:
+    """Return the settings of a fit of r clusters to A, before it is normalized.
+
+    For sparse memberships without a multilevel initialization, "auto" means no normalization, the
+    bound of `factorize`, and ego networks as initialization. Labels of a fit on Dask are not
+    refined.
+    """
+    loss, init = options.loss_class, options.init
+    normalize, upper = options.normalize, options.upper
+    auto = isinstance(init, str) and init == "auto"
+    kind = A.summary.kind if auto or normalize is not None else None
+    large = normalize is not None or A.n > MAX_GREEDY
+    if auto and large and r is not None and options.sparse_membership is not True:
+        unweighted_l2 = loss.auto_normalize and loss.supports_sparse_h and A.weights.excess is None
+        if unweighted_l2 and kind == "graph" and A.max_value > 0:
+            init = "multilevel"
+    multilevel = isinstance(init, str) and init == "multilevel"
+    if multilevel and r is None:
+        raise ValueError('init="multilevel" needs the number of clusters; give r.')
+    is_sparse = stores_sparse(A, r, replace(options, init=init))
+    scaled = loss.auto_normalize and (multilevel or not is_sparse)
+    regularization = ADDED_DEGREE[kind] if scaled and kind and normalize == "auto" else None
+    scaling = None
+    if regularization is not None:
+        d = A.summary.degrees
+        added = regularization * float(d.mean())
+        scaling = Normalization(inverse_sqrt(d + added), added, absolute=True)
+    elif normalize == "degree":
+        scaling = Normalization(A.inverse_sqrt_degrees(), 0.0, absolute=False)
+    if isinstance(upper, str):
+        upper = None
+        if scaled and scaling and r:
+            size = A.n / r
+            smallest = max(min(MIN_GROUP_SIZE, size), size / MEAN_PER_MIN_SIZE)
+            upper = float(1 / np.sqrt(smallest))
+    if auto and not multilevel:
+        init = "spectral" if loss.auto_normalize and (scaling or A.n > MAX_GREEDY) else "greedy"
+        init = "ego" if is_sparse else init
+    refine = None
+    if kind is not None and regularization is not None and isinstance(A, Similarity):
+        refine = REFINEMENT.get(kind)
+    return Settings(scaling, regularization, upper, init, refine, is_sparse)
+
+
+def remarks(A: Similarity, labels: Array, *, may_suit_l1: bool) -> dict[str, str]:
     """Return why items have no cluster, under "unassigned"; a hint to use l1, under "hint".
 
     l1 suits a binary A whose clusters are nearly complete.
     """
-    notes, n_unassigned = {}, int(np.count_nonzero(labels < 0))
+    notes, n_unassigned, summary = {}, int(np.count_nonzero(labels < 0)), A.summary
     if may_suit_l1 and summary.is_binary and summary.density < 1.0:
         links, labels = A.to_csr(), labels.astype(np.int32)
         group = np.repeat(labels, np.diff(links.indptr))

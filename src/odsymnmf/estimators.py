@@ -12,14 +12,16 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 
 from odsymnmf.affinity import Affinity, make_affinity
 from odsymnmf.choose import n_clusters
-from odsymnmf.defaults import remarks
+from odsymnmf.defaults import LABELS, remarks
 from odsymnmf.fit import (
     OPTION_NAMES,
     FitOptions,
     LossName,
     SparseMembership,
+    fit,
     fit_best,
     prepare,
+    warn_of,
 )
 from odsymnmf.fitted_model import FittedModelMixin
 from odsymnmf.inputs import (
@@ -326,13 +328,26 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _fit(self, X: Any, raw: Any, r: int | None, options: FitOptions) -> None:
         """Fit ``raw`` similarities, which are not normalized yet, and set the fitted attributes."""
-        summary = raw.summary()
-        problem = prepare(raw, r, options, summary)
-        self._affinity.normalization = problem.normalization
-        self.settings_ = problem.settings.as_dict()
-        title = type(self).__name__
-        best, self.status_ = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
-        order, rule = canonical_order(best.H), problem.settings.refine
+        problem = prepare(raw, r, options)
+        settings = problem.settings
+        self._affinity.normalization = settings.normalization
+        self.settings_ = {
+            "kind": raw.summary.kind,
+            "normalize": None if settings.normalization is None else "degree",
+            "regularization": settings.regularization,
+            "upper": settings.upper,
+            "init": settings.init if isinstance(settings.init, str) else "given",
+            "labels": LABELS[settings.refine],
+        }
+        if self.n_init == 1 and not self.verbose:
+            best = fit(problem.A, r, problem.options)
+            self.status_ = best.status
+        else:
+            title = type(self).__name__
+            best, self.status_ = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
+        if self.status_ != "converged":
+            warn_of(self.status_, best.n_iter, problem.options, stacklevel=3)
+        order, rule = canonical_order(best.H), settings.refine
         if sparse.issparse(best.H):
             H = best.H[:, order].sorted_indices()
         else:
@@ -352,11 +367,11 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.n_unassigned_ = int((self.labels_ < 0).sum())
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.restart_steps_, self.loss_terms_ = best.restart_steps, best.loss_terms
-        self.converged_ = best.converged
+        self.converged_ = best.status == "converged"
         self._scales, self.similarity_ = best.scales, problem.A
         if isinstance(raw, Similarity):
-            may_suit_l1 = best.scales.l1 == 0 and not problem.settings.sparse
-            self.settings_ |= remarks(raw, summary, self.labels_, may_suit_l1=may_suit_l1)
+            may_suit_l1 = best.scales.l1 == 0 and not settings.sparse
+            self.settings_ |= remarks(raw, self.labels_, may_suit_l1=may_suit_l1)
             if self.n_unassigned_ == raw.n and raw.max_value > 0:
                 warnings.warn(
                     f"every item is unassigned: none of the {self.n_clusters_} clusters has two "

@@ -2,8 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from numbers import Real
@@ -13,14 +12,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import odsymnmf
-from odsymnmf.defaults import Normalization, Settings, decide, normalization, warn_about_input
+from odsymnmf.defaults import Settings, decide, warn_about_input
 from odsymnmf.init.initialize import initialize
 from odsymnmf.init.multilevel import Graph, Partition, columns, nonnegative
 from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
 from odsymnmf.persistence import checked_names, write_arrays
 from odsymnmf.progress import Progress
 from odsymnmf.similarity import Similarity
-from odsymnmf.similarity.base import SimilaritySummary
 from odsymnmf.solvers.checkpoint import Checkpoint, hash_of_init, hash_of_similarity, seed_of
 from odsymnmf.solvers.losses import loss_class
 from odsymnmf.solvers.objective import Scales
@@ -222,14 +220,11 @@ class Problem(NamedTuple):
     r: int | None
     options: FitOptions
     settings: Settings
-    normalization: Normalization | None
     graph: Graph | None = None
     partition: Partition | None = None
 
 
-def prepare(
-    raw: Similarity, r: int | None, options: FitOptions, summary: SimilaritySummary | None = None
-) -> Problem:
+def prepare(raw: Similarity, r: int | None, options: FitOptions) -> Problem:
     """Decide all options, normalize the similarities; partition them if ``init="multilevel"``.
 
     ``raw`` are the similarities before they are normalized. With r = None, the initialization of a
@@ -237,8 +232,8 @@ def prepare(
     candidates for the partition, too. Its seed is fixed without ``random_state``.
     """
     warn_about_input(raw, r)
-    settings = decide(raw, r, options, summary)
-    scaling = normalization(raw, settings, summary)
+    settings = decide(raw, r, options)
+    scaling = settings.normalization
     A = raw if scaling is None else raw.scale(scaling.roots)
     if settings.sparse:
         settings = replace(settings, upper=_sparse_bound(A, settings.upper, options.loss))
@@ -246,7 +241,7 @@ def prepare(
         options, init=settings.init, upper=settings.upper, sparse_membership=settings.sparse
     )
     if not (isinstance(settings.init, str) and settings.init == "multilevel"):
-        return Problem(A, r, options, settings, scaling)
+        return Problem(A, r, options, settings)
     assert r is not None
     graph, seed = Graph(nonnegative(raw)), 0
     if options.random_state is not None:
@@ -266,7 +261,7 @@ def prepare(
             stacklevel=3,
         )
     options = replace(options, init=columns(A, partition.labels, r), from_partition=True)
-    return Problem(A, r, options, settings, scaling, graph, partition)
+    return Problem(A, r, options, settings, graph, partition)
 
 
 def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None:
@@ -292,20 +287,37 @@ def _limit_upper(A: Similarity, upper: float | None, diagonal: str) -> float:
 
 def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
     """Find H for options without "auto". It issues no warnings, because fits may run in threads."""
+    is_sparse, jobs = options.sparse_membership is True, threads(options.n_jobs)
+    make_rounds = Rounds if isinstance(A, Similarity) else A.make_rounds  # on a Dask cluster
     with limit_blas_threads():
-        if options.sparse_membership is True:
-            run = _run_sparse(A, r, options)
-        else:
-            assert r is not None
-            run = _run_dense(A, r, options)
+        solver, settings = (_sparse_solver if is_sparse else _dense_solver)(A, r, options)
+        rows_in_turn = nullcontext(solver.sweep)
+        with rows_in_turn if jobs is None else make_rounds(solver, jobs) as sweep:
+            run = Run(
+                solver,
+                sweep,
+                max_iter=options.max_iter,
+                tol=options.tol,
+                callback=options.callback,
+                min_gain=options.min_gain,
+                **settings,
+            )
+            H = run.complete()
+        if is_sparse:
+            if r is None:
+                run.H.drop_empty()
+            H = run.in_given_order(run.H)
+            # If no cluster was found, H has one empty column.
+            H.resize(A.n, max(1, H.shape[1]) if r is None else r)
     restart_steps = np.array(run.state.restarts, dtype=np.intp)
     end, n_iter, terms = float(run.end), run.state.n_iter, run.loss_terms
-    scales = run.solver.scales
-    return Factorization(run.H, end, run.history, n_iter, run.status, restart_steps, terms, scales)
+    return Factorization(
+        H, end, run.history, n_iter, run.status, restart_steps, terms, solver.scales
+    )
 
 
-def _run_dense(A: Similarity, r: int, options: FitOptions) -> Run:
-    """Run a fit of a dense H."""
+def _dense_solver(A: Similarity, r: Any, options: FitOptions) -> tuple[Any, dict[str, Any]]:
+    """Return a solver with an initial dense H, and options of its `Run`."""
     check_memory(
         peak_memory(A, r, options.init),
         f"a fit of {A.n:,} items with r={r:,}",
@@ -314,19 +326,20 @@ def _run_dense(A: Similarity, r: int, options: FitOptions) -> Run:
     limit = _limit_upper(A, options.upper, options.diagonal)
     solver = options.loss_class(A, limit, options.l1_ratio)
     restarts = solver.restarts if options.restarts is None else options.restarts
-    checkpoint = options.checkpoint and options.make_checkpoint(A, r, restarts=restarts)
+    checkpoint = None
+    if options.checkpoint is not None:
+        checkpoint = options.make_checkpoint(A, r, restarts=restarts)
     if checkpoint and checkpoint.saved:
         solver.H = checkpoint.saved[1]["H"]
     elif options.from_partition:
         solver.H = np.minimum(options.init.toarray(), np.asarray(limit, dtype=A.dtype))
     else:
         solver.H = initialize(solver, r, options.init, as_random(options.random_state))
-    make_rounds = Rounds if isinstance(A, Similarity) else A.make_rounds  # on a Dask cluster
-    return _run(solver, options, checkpoint, make_rounds, restarts=restarts)
+    return solver, {"checkpoint": checkpoint, "restarts": restarts}
 
 
-def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
-    """Run a fit of a sparse H.
+def _sparse_solver(A: Similarity, r: int | None, options: FitOptions) -> tuple[Any, dict[str, Any]]:
+    """Return a solver with an initial sparse H, and options of its `Run`.
 
     Items are swept in the order of their strongest cluster: neighbors in the graph are then
     neighbors in memory.
@@ -342,8 +355,9 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
             f"restarts={options.restarts}, but columns of sparse memberships are not rebuilt; "
             "leave it out, or use sparse_membership=False."
         )
-    upper = bound(options.upper)
-    checkpoint = options.checkpoint and options.make_checkpoint(A, r)
+    upper, checkpoint = bound(options.upper), None
+    if options.checkpoint is not None:
+        checkpoint = options.make_checkpoint(A, r)
     saved, stored, parts = checkpoint and checkpoint.saved, links(A.to_csr()), False
     if saved:
         H, order = saved[1]["H"], saved[1]["order"]
@@ -358,45 +372,8 @@ def _run_sparse(A: Similarity, r: int | None, options: FitOptions) -> Run:
         make = partial(make, share=MIN_GAIN, penalized=False)
     M = SparseH(H, A.dtype)
     if parts:
-        M = _best_columns(merge_columns(stored, M, make, partial(_sweeps, options.n_jobs)), r)
-    run = _run(make(M), options, checkpoint, order=order)
-    if r is None:
-        run.H.drop_empty()
-    run.H = run.in_given_order(run.H)
-    # If no cluster was found, H has one empty column.
-    run.H.resize(A.n, max(1, run.H.shape[1]) if r is None else r)
-    return run
-
-
-def _run(
-    solver: Any,
-    options: FitOptions,
-    checkpoint: Checkpoint | None,
-    make_rounds: Callable[..., Rounds] = Rounds,
-    **settings: Any,
-) -> Run:
-    """Sweep until convergence."""
-    with _sweeps(options.n_jobs, solver, make_rounds) as sweep:
-        run = Run(
-            solver,
-            sweep,
-            max_iter=options.max_iter,
-            tol=options.tol,
-            callback=options.callback,
-            checkpoint=checkpoint,
-            min_gain=options.min_gain,
-            **settings,
-        )
-        run.complete()
-    return run
-
-
-def _sweeps(
-    n_jobs: int | None, solver: Any, make_rounds: Callable[..., Rounds] = Rounds
-) -> AbstractContextManager[Callable[..., Any]]:
-    """Return the context of the function that sweeps all rows, one by one or in rounds."""
-    jobs = threads(n_jobs)
-    return nullcontext(solver.sweep) if jobs is None else make_rounds(solver, jobs)
+        M = _best_columns(merge_columns(stored, M, make, threads(options.n_jobs)), r)
+    return make(M), {"checkpoint": checkpoint, "order": order}
 
 
 def _best_columns(M: Any, r: int | None) -> Any:
@@ -425,19 +402,6 @@ def fit_best(
 
     Returns the fit with the lowest objective; the status is "interrupted" if any fit was.
     """
-    if n_init == 1 and not verbose:
-        best = fit(problem.A, problem.r, problem.options)
-        status = best.status
-    else:
-        best, status = _fit_several(problem, n_init, title, verbose)
-    warn_of(status, best.n_iter, problem.options, stacklevel=5)
-    return best, status
-
-
-def _fit_several(
-    problem: Problem, n_init: int, title: str, verbose: int
-) -> tuple[Factorization, Status]:
-    """Fit from several initializations, with progress."""
     options, stop = problem.options, threading.Event()
     # Drawn in advance, so that the result does not depend on n_jobs.
     draws = as_random(options.random_state).uniform(size=n_init - 1)

@@ -372,7 +372,7 @@ def refine_labels(H: ArrayLike, A: Any, *, rule: RefineRule = "links") -> NDArra
     similarity = _similarity(A, view.n)
     if rule == "centroid" and not isinstance(similarity, Gram):
         raise ValueError('rule="centroid" needs similarity.cosine(X) or gram(X); use rule="mean".')
-    summary = similarity.summary()
+    summary = similarity.summary
     if summary.has_negative and rule == "links":
         raise ValueError('A has negative similarities; use rule="mean", which allows them.')
     d, current = summary.degrees, view.labels

@@ -18,9 +18,10 @@ from scipy.sparse.csgraph import connected_components
 
 from odsymnmf.choose.criteria import adjusted_rand_index, agreement, block_model_length, link_weight
 from odsymnmf.choose.result import NumberOfClusters
-from odsymnmf.defaults import decide, kind_of, normalization
+from odsymnmf.defaults import decide
 from odsymnmf.factorization import objective
 from odsymnmf.fit import Factorization, FitOptions, LossName, fit
+from odsymnmf.init.arrays import scale_to_fit
 from odsymnmf.init.multilevel import (
     MIN_FRACTION,
     Graph,
@@ -32,12 +33,10 @@ from odsymnmf.init.multilevel import (
     nonnegative,
     renumber,
 )
-from odsymnmf.init.arrays import scale_to_fit
 from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
 from odsymnmf.memberships import labels
 from odsymnmf.progress import Progress
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.similarity.base import SimilaritySummary
 from odsymnmf.utils import Array, as_random, limit_blas_threads, plain_signature, whole_number
 
 # Graphs. Components smaller than this fraction of the largest are left out.
@@ -151,7 +150,6 @@ def n_clusters(
     (4, 'clear')
     """
     A = as_similarity(A, weights, zero_weight)
-    summary = A.summary()
     given = None if candidates is None else check_candidates(candidates, A.n)
     options = FitOptions(
         loss=loss,
@@ -162,8 +160,8 @@ def n_clusters(
         sparse_membership=False,
         **SHORT_FIT,
     )
-    kind = kind_of(A, summary)
-    is_graph = kind == "graph" or (kind == "kernel" and summary.is_binary)
+    summary = A.summary
+    is_graph = summary.kind == "graph" or (summary.kind == "kernel" and summary.is_binary)
     if resolution is not None:
         if not resolution > 0:
             raise ValueError(f"resolution must be a number > 0; got {resolution!r}.")
@@ -187,7 +185,7 @@ def n_clusters(
             else:  # the graph itself is partitioned
                 result = search.run(given, resolution)
         else:
-            result = search_by_stability(A, given, options, summary, random_state, n_jobs, progress)
+            result = search_by_stability(A, given, options, random_state, n_jobs, progress)
     if result.evidence == "none" and resolution is None:
         remedy = "give a number of clusters or a resolution, or see the table of partitions"
         warnings.warn(f"n_clusters={result.n_clusters}: {result.reason}; {remedy}", stacklevel=2)
@@ -392,12 +390,10 @@ def nearest(candidates: list[int], k: float) -> int:
 class ShortFits:
     """Short fits of one problem with at most ``max_clusters`` clusters."""
 
-    def __init__(
-        self, A: Similarity, options: FitOptions, summary: SimilaritySummary, max_clusters: int
-    ):
-        self.options, self.summary, self.unscaled = options, summary, A
-        settings = decide(A, 1, options, summary)
-        scaling = normalization(A, settings, summary)
+    def __init__(self, A: Similarity, options: FitOptions, max_clusters: int):
+        self.options, self.unscaled = options, A
+        settings = decide(A, 1, options)
+        scaling = settings.normalization
         self.A = A if scaling is None else A.scale(scaling.roots)
         self.eigenvectors = None
         if settings.init != "greedy":
@@ -405,7 +401,7 @@ class ShortFits:
 
     def fit(self, r: int) -> Factorization:
         """Fit r clusters with few sweeps."""
-        settings = decide(self.unscaled, r, self.options, self.summary)
+        settings = decide(self.unscaled, r, self.options)
         init, V = settings.init, self.eigenvectors
         if V is not None and r <= V.shape[1]:
             H = rotate_to_axes(V[:, :r]).astype(self.A.dtype)
@@ -420,7 +416,6 @@ def search_by_stability(
     A: Similarity,
     candidates: list[int] | None,
     options: FitOptions,
-    summary: SimilaritySummary,
     random_state: Any,
     n_jobs: int | None,
     progress: Progress,
@@ -432,9 +427,7 @@ def search_by_stability(
         candidates = list(range(2, max(2, min(MAX_CLUSTERS, n // 5)) + 1))
     tried = spread([r for r in candidates if r <= size] or [size])
     subsets = [np.sort(np.argsort(rng.uniform(size=n))[:size]) for _ in range(N_SUBSETS)]
-    problems = [ShortFits(A, options, summary, max(tried))]
-    for part in map(A.subset, subsets):
-        problems.append(ShortFits(part, options, part.summary(), max(tried)))
+    problems = [ShortFits(part, options, max(tried)) for part in [A, *map(A.subset, subsets)]]
 
     def run(problem: ShortFits, r: int) -> Factorization:
         progress.update("fit")

@@ -50,6 +50,7 @@ class RemoteSimilarity:
     inverse_sqrt_degrees = Similarity.inverse_sqrt_degrees
     without_rounding = Similarity.without_rounding
     recompute_if_cancelled = Similarity.recompute_if_cancelled
+    summary = Similarity.summary
 
     def __init__(self, client: Any, X: Any, r: int, loss: str, affinity: str = "precomputed"):
         rows = X if isinstance(X, RowBlocks) else from_array(X, features=affinity == "cosine")
@@ -128,17 +129,15 @@ class RemoteSimilarity:
         facts = [self.n_features or 0, self.is_sparse, self.n_unknown]
         return {"row_squares": self._statistics.row_squares, "facts": facts}
 
-    def summary(self) -> base.SimilaritySummary:
+    def _summarize(self) -> tuple[Array, bool, float, bool]:
         """Return degrees, sign and density; whether A is binary is not determined."""
         low, _, n_nonzero, _ = self._statistics
         if not self.n_features:
             degrees = np.concatenate(self.group.call("absolute_degrees"))
-            density = n_nonzero / max(1, self.n * (self.n - 1))
-            return base.SimilaritySummary(degrees, low < 0, density, False)
+            return degrees, low < 0, n_nonzero / max(1, self.n * (self.n - 1)), False
         if low < 0:
-            return base.SimilaritySummary(np.full(self.n, np.nan), True, 1.0, False)
-        degrees = self.without_rounding(self.degrees())  # type: ignore[misc]
-        return base.SimilaritySummary(degrees, False, 1.0, False)
+            return np.full(self.n, np.nan), True, 1.0, False
+        return self.without_rounding(self.degrees()), False, 1.0, False  # type: ignore[misc]
 
     def scale(self, s: Array) -> "RemoteSimilarity":
         """Replace A_ij by s_i A_ij s_j, and return self."""
@@ -148,7 +147,7 @@ class RemoteSimilarity:
                 "counted pair by pair; use normalize=None."
             )
         self.group.setup("scale", s)
-        for name in ("_statistics", "sum_of_squares"):
+        for name in ("_statistics", "sum_of_squares", "summary"):
             vars(self).pop(name, None)
         return self
 

@@ -131,7 +131,7 @@ class FitWorker:
         if self.layout.is_sparse:
             self.A = Sparse(matrix, np.zeros(n), weights)
         else:
-            self.A = Dense(matrix, weights)
+            self.A = Dense(matrix, weights, extremes=(np.nan, np.nan))
 
     @property
     def _own_rows(self) -> Any:
@@ -181,7 +181,7 @@ class FitWorker:
     def absolute_degrees(self) -> Array:
         """Return the sums of |A_ij| over the own rows."""
         if self.layout.is_sparse:
-            return np.asarray(self.A.summary().degrees[self.row_range])
+            return np.asarray(self.A.summary.degrees[self.row_range])
         parts = (self._own_rows[b] for b in blocks(len(self.items), N_ROWS))
         return np.concatenate([np.abs(part).sum(axis=1, dtype=np.float64) for part in parts])
 

@@ -7,7 +7,7 @@ The criterion is a ratio of densities, so that no resolution has to be chosen.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from odsymnmf.init.ego import incidence, memberships_of
 from odsymnmf.kernels import sparse_sets
 from odsymnmf.kernels.sparse_h import Links
+from odsymnmf.solvers.rounds import Rounds
 from odsymnmf.solvers.sparse_h import SparseH, column_sets
 from odsymnmf.solvers.sparse_losses import SparseLoss
 from odsymnmf.utils import Array
@@ -35,11 +36,16 @@ def merge_columns(
     A: Links,
     M: SparseH,
     make_fit: Callable[[SparseH], SparseLoss],
-    sweep_of: Callable[[SparseLoss], AbstractContextManager[Callable[[], Any]]],
+    n_threads: int | None,
 ) -> SparseH:
-    """Sweep M, merge columns that are parts of one group, and return the new memberships."""
+    """Sweep M, merge columns that are parts of one group, and return the new memberships.
+
+    ``n_threads`` share a sweep; None sweeps row by row.
+    """
     for _ in range(MAX_MERGES):
-        with sweep_of(make_fit(M)) as sweep:
+        solver = make_fit(M)
+        rows_in_turn: Any = nullcontext(solver.sweep)
+        with rows_in_turn if n_threads is None else Rounds(solver, n_threads) as sweep:
             for _ in range(N_SWEEPS):
                 sweep()
         parts = column_sets(M.csr(), MIN_MEMBERSHIP, min_size=2)

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,10 @@ N_ERROR_ROWS = 16
 CANCELLED = 1e-8
 # Multiply-adds above which that would take too long.
 MAX_PAIRWISE = 1e13
+# Similarities with a larger fraction of nonzero pairs are not a graph, dense or sparse.
+MAX_GRAPH_DENSITY = 0.5
+
+Kind = Literal["graph", "kernel", "documents", "signed"]
 
 
 class SimilaritySummary(NamedTuple):
@@ -33,12 +38,16 @@ class SimilaritySummary(NamedTuple):
         The fraction of pairs that are not zero.
     is_binary : bool
         Whether all similarities that are not zero are the same positive number.
+    kind : {"graph", "kernel", "documents", "signed"}
+        A sparse graph; similarities of most pairs; products of features that are >= 0;
+        similarities of both signs. It does not depend on the storage except for features.
     """
 
     degrees: Array
     has_negative: bool
     density: float
     is_binary: bool
+    kind: Kind
 
 
 class Similarity(ABC):
@@ -180,19 +189,25 @@ class Similarity(ABC):
             sums += groups[:, b] @ (groups @ rows.T).T
         return sums
 
+    @cached_property
     def summary(self) -> SimilaritySummary:
-        """Compute degrees, signs and density in one pass."""
-        summary, weights = self._summary(), self.weights
-        if weights.excess is None:
-            return summary
-        absolute = with_data(
-            weights.excess, weights.excess.data * np.abs(np.asarray(weights.values))
-        )
-        degrees = weights.default * summary.degrees + np.asarray(absolute.sum(axis=1)).ravel()
-        return summary._replace(degrees=np.maximum(degrees, 0.0))
+        """Degrees, signs, density and kind, computed in one pass."""
+        degrees, has_negative, density, is_binary = self._summarize()
+        weights = self.weights
+        if weights.excess is not None:
+            absolute = with_data(
+                weights.excess, weights.excess.data * np.abs(np.asarray(weights.values))
+            )
+            degrees = weights.default * degrees + np.asarray(absolute.sum(axis=1)).ravel()
+            degrees = np.maximum(degrees, 0.0)
+        kind: Kind = "graph" if density <= MAX_GRAPH_DENSITY else "kernel"
+        if has_negative or self.n_features is not None:
+            kind = "signed" if has_negative else "documents"
+        return SimilaritySummary(degrees, has_negative, density, is_binary, kind)
 
     @abstractmethod
-    def _summary(self) -> SimilaritySummary: ...
+    def _summarize(self) -> tuple[Array, bool, float, bool]:
+        """Return sum_j |A_ij|, and has_negative, density and is_binary of the summary."""
 
     # Errors; p_ij = h_i . h_j.
 

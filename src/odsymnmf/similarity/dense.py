@@ -8,7 +8,6 @@ from scipy import sparse
 
 from odsymnmf.similarity.base import (
     Similarity,
-    SimilaritySummary,
     clear_diagonal,
     csr_of_dense_rows,
 )
@@ -18,40 +17,31 @@ from odsymnmf.utils import Array, blocks, check_memory
 
 
 class Dense(Similarity):
-    """A stored as an array, whose diagonal may contain any values."""
+    """A stored as an array, whose diagonal may contain any values.
 
-    def __init__(self, A: Array, weights: PairWeights = EQUAL):
+    ``extremes`` are the smallest and the largest entry, computed by default.
+    """
+
+    def __init__(
+        self, A: Array, weights: PairWeights = EQUAL, extremes: tuple[float, float] | None = None
+    ):
         self.A, self.weights = A, weights
         self.n = self.row_entries = len(A)
         self.dtype = A.dtype
+        low, high = extremes or (0.0, 0.0)
+        for b in blocks(self.n if extremes is None else 0, 256):
+            piece = self.dense_rows(np.arange(b.start, b.stop), self.dtype)
+            low, high = min(low, float(piece.min())), max(high, float(piece.max()))
+        self.max_value, self.max_abs = max(0.0, high), max(abs(low), abs(high))
 
     @property
     def diagonal(self) -> Array:
         return np.diagonal(self.A)
 
-    @property
-    def max_value(self) -> float:
-        return max(0.0, self._extremes[1])
-
-    @property
-    def max_abs(self) -> float:
-        return max(map(abs, self._extremes))
-
-    @cached_property
-    def _extremes(self) -> tuple[float, float]:
-        low = high = 0.0
-        for b in blocks(self.n, 256):
-            piece = self._off_diagonal(b)
-            low, high = min(low, float(piece.min())), max(high, float(piece.max()))
-        return low, high
-
     @cached_property
     def sum_of_squares(self) -> float:
-        pieces = (self._off_diagonal(b).astype(np.float64) for b in blocks(self.n, 256))
+        pieces = (self.dense_rows(np.arange(b.start, b.stop)) for b in blocks(self.n, 256))
         return float(sum(np.einsum("ij,ij->", piece, piece) for piece in pieces))
-
-    def _off_diagonal(self, rows: slice) -> Array:
-        return clear_diagonal(self.A[rows].copy(), np.arange(rows.start, rows.stop))
 
     def _matmul(self, V: Array) -> Array:
         products = []
@@ -68,8 +58,8 @@ class Dense(Similarity):
     def rows_among(self, items: Array, columns: Array, positions: Array) -> Any:
         return csr_of_dense_rows(self.A[np.ix_(items, columns)], positions, columns)
 
-    def dense_rows(self, items: Array) -> Array:
-        return clear_diagonal(self.A[items].astype(np.float64), items)
+    def dense_rows(self, items: Array, dtype: Any = np.float64) -> Array:
+        return clear_diagonal(self.A[items].astype(dtype, copy=False), items)
 
     def scale(self, s: Array) -> "Dense":
         check_memory(
@@ -87,7 +77,8 @@ class Dense(Similarity):
     def to_csr(self) -> sparse.csr_array:
         pieces = []
         for b in blocks(self.n, 256):
-            pieces.append(sparse.csr_array(self._off_diagonal(b)))
+            rows = self.dense_rows(np.arange(b.start, b.stop), self.dtype)
+            pieces.append(sparse.csr_array(rows))
         return sparse.vstack(pieces, format="csr")
 
     def subset(self, items: Array) -> "Dense":
@@ -109,16 +100,17 @@ class Dense(Similarity):
     def to_arrays(self) -> dict[str, Any]:
         return {"A": self.A, **self.weights.to_arrays()}
 
-    def _summary(self) -> SimilaritySummary:
-        degrees, smallest, count = np.zeros(self.n), np.inf, 0
+    def _summarize(self) -> tuple[Array, bool, float, bool]:
+        degrees, smallest, lowest, count = np.zeros(self.n), np.inf, 0.0, 0
         for b in blocks(self.n, 256):
-            piece = self._off_diagonal(b)
+            piece = self.dense_rows(np.arange(b.start, b.stop), self.dtype)
             count += int(np.count_nonzero(piece))
+            lowest = min(lowest, float(piece.min()))
             smallest = min(smallest, float(piece.min(initial=np.inf, where=piece > 0)))
             degrees[b] = np.abs(piece).sum(axis=1, dtype=np.float64)
-        low, high = self._extremes
         density = count / max(self.n * (self.n - 1), 1)
-        return SimilaritySummary(degrees, low < 0, density, low >= 0 and smallest == high > 0)
+        is_binary = lowest >= 0 and smallest == self.max_value > 0
+        return degrees, lowest < 0, density, is_binary
 
     def squared_error(self, H: Array) -> float:
         return float(np.sum(self.pairwise_errors(np.arange(self.n), H)))

@@ -10,7 +10,6 @@ from odsymnmf.similarity.base import (
     CANCELLED,
     MAX_PAIRWISE,
     Similarity,
-    SimilaritySummary,
     clear_diagonal,
     csr_of_dense_rows,
     indicator,
@@ -133,11 +132,11 @@ class Gram(Similarity):
         sums[np.diag_indices(count)] -= np.bincount(group, self.diagonal, minlength=count)
         return sums
 
-    def _summary(self) -> SimilaritySummary:
+    def _summarize(self) -> tuple[Array, bool, float, bool]:
         values = self.X.data if sparse.issparse(self.X) else self.X
         if values.min(initial=0.0) >= 0:
             degrees = self.matmul(np.ones(self.n, dtype=self.dtype)).astype(np.float64)
-            return SimilaritySummary(self.without_rounding(degrees), False, 1.0, False)
+            return self.without_rounding(degrees), False, 1.0, False
         count = min(self.n, N_SIGN_SAMPLES)
         items = np.unique(np.linspace(0, self.n - 1, count).astype(np.intp))
         degrees, n_terms = np.zeros(self.n), np.full(self.n, len(items))
@@ -145,7 +144,7 @@ class Gram(Similarity):
         for b in self.item_blocks(len(items)):
             degrees += np.abs(self.dense_rows(items[b])).sum(axis=0)
         degrees *= (self.n - 1) / np.maximum(n_terms, 1)
-        return SimilaritySummary(degrees, True, 1.0, False)
+        return degrees, True, 1.0, False
 
     def squared_error(self, H: Array) -> float:
         H = H.astype(np.float64, copy=False)

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from odsymnmf.similarity.base import (
     Similarity,
-    SimilaritySummary,
     indicator,
     pair_squares,
     row_squares,
@@ -97,12 +96,12 @@ class Sparse(Similarity):
         groups = indicator(group, count)
         return np.asarray((groups @ self.A @ groups.T).toarray())
 
-    def _summary(self) -> SimilaritySummary:
+    def _summarize(self) -> tuple[Array, bool, float, bool]:
         data = self.A.data
         degrees = np.bincount(entry_rows(self.A), weights=np.abs(data), minlength=self.n)
         low, high = data.min(initial=np.inf), data.max(initial=-np.inf)
         density = len(data) / max(self.n * (self.n - 1), 1)
-        return SimilaritySummary(degrees, bool(low < 0), density, bool(low == high > 0))
+        return degrees, bool(low < 0), density, bool(low == high > 0)
 
     def squared_error(self, H: Array) -> float:
         # p^2 over all pairs, and (A - p)^2 - p^2 over the stored ones

@@ -145,35 +145,23 @@ def refuse_one_sided(i: int, j: int) -> None:
 def _symmetric(S: Any) -> Similarity:
     """Return the similarities; refuse infinite entries, and differences of A_ij and A_ji."""
     A = S.A
-    if S.stored is not None:
+    if not np.isfinite(S.max_abs):
         refuse_infinite(A)
+    if S.stored is not None:
         worst, i, j = largest_difference(A, A.T)
     else:
-        worst, i, j = _largest_asymmetry(A)
+        worst, i, j = 0.0, 0, 0
+        for rows in blocks(len(A), 512):
+            for columns in blocks(rows.stop, 512):
+                gap, k, l = largest_difference(A[rows, columns], A[columns, rows].T)
+                if gap > worst:
+                    worst, i, j = gap, k + rows.start, l + columns.start
     if worst > 0:
         refuse_asymmetry(worst, (i, j), (A[i, j], A[j, i]), S.max_abs, S.dtype)
     if S.stored is None and not A.flags.c_contiguous:
         # A symmetric matrix is its own transpose: Fortran order becomes C order without a copy.
         return Dense(A.T, S.weights)
     return S
-
-
-def _largest_asymmetry(A: Array) -> tuple[float, int, int]:
-    """Return the largest |A_ij - A_ji| with i and j; refuse infinite entries."""
-    worst = (0.0, 0, 0)
-    for rows in blocks(len(A), 512):
-        for columns in blocks(rows.stop, 512):
-            block, transposed = A[rows, columns], A[columns, rows].T
-            if rows == columns:
-                block = clear_diagonal(block.copy(), np.arange(len(block)))
-                transposed = block.T
-            difference, i, j = largest_difference(block, transposed)
-            if not np.isfinite(difference):
-                refuse_infinite(block, rows.start, columns.start)
-                refuse_infinite(transposed.T, columns.start, rows.start)
-            if difference > worst[0]:
-                worst = difference, i + rows.start, j + columns.start
-    return worst
 
 
 class CleanRows(NamedTuple):
@@ -210,15 +198,14 @@ def clean_rows(A: Any, first: int = 0) -> CleanRows:
     return CleanRows(keep_entries(A, ~nan), diagonal, with_data(unknown, np.ones(unknown.nnz)))
 
 
-def refuse_infinite(A: Any, row: int = 0, column: int = 0) -> None:
-    """Refuse infinite entries of a block of A that begins at this row and column."""
-    values = A.data if sparse.issparse(A) else A
-    if np.isfinite(values).all():
+def refuse_infinite(A: Any, first: int = 0) -> None:
+    """Refuse infinite entries of rows of A off the diagonal; row 0 belongs to item ``first``."""
+    if np.isfinite(A.data if sparse.issparse(A) else A).all():
         return
     A = sparse.coo_array(A)
-    k = np.isfinite(A.data).argmin()
+    k = int(np.argmax(~np.isfinite(A.data) & (A.row + first != A.col)))
     raise ValueError(
-        f"A[{row + A.row[k]}, {column + A.col[k]}] is {A.data[k]}; infinite similarities "
+        f"A[{first + A.row[k]}, {A.col[k]}] is {A.data[k]}; infinite similarities "
         "cannot be factorized (only on the diagonal are they ignored). Replace it by a number, or "
         "by NaN if the similarity is not known."
     )

@@ -152,10 +152,11 @@ def largest_difference(A: Any, B: Any) -> tuple[float, int, int]:
             return 0.0, 0, 0
         i = int(np.searchsorted(difference.indptr, k, side="right")) - 1
         return float(size[k]), i, int(difference.indices[k])
-    with np.errstate(invalid="ignore"):  # inf - inf
+    with np.errstate(invalid="ignore"):  # inf - inf on the diagonal
         difference = np.abs(A - B)
-    i, j = divmod(int(np.argmax(difference)), difference.shape[1])
-    return float(difference[i, j]), i, j
+    worst = np.fmax.reduce(difference, axis=None)
+    i, j = np.argwhere(difference == worst)[0] if worst > 0 else (0, 0)
+    return float(worst), int(i), int(j)
 
 
 def entry_rows(A: Any) -> Array:

@@ -5,7 +5,6 @@ over H that sweeps update. Runs, rounds, restarts and initializations use the me
 `PairwiseLoss`; a new loss implements `refresh` and `_solve`.
 """
 
-from collections.abc import Iterator
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -146,6 +145,8 @@ class PairwiseLoss:
         self._H: Any = None
         self.gram: Any = None
         self.columns: Any = None
+        # The products with A, if they are all that `_solve` needs of A.
+        self._products: Any = None
         self._buffer = np.empty((0, 0))
         self._since_refresh = 0
 
@@ -156,7 +157,8 @@ class PairwiseLoss:
 
     @H.setter
     def H(self, H: Array) -> None:
-        self._H, self.gram, self.columns, self._since_refresh = H, None, None, 0
+        self._H, self._since_refresh = H, 0
+        self.gram = self.columns = self._products = None
         self.r = H.shape[1]
 
     # Objective
@@ -214,7 +216,10 @@ class PairwiseLoss:
         An entry whose column is zero elsewhere does not change f; it becomes ``empty``.
         """
         items, decreases, violations = self.begin_sweep(items), np.zeros(2), []
-        for block, rows in self._row_blocks(items):
+        row_blocks = self.A.row_blocks(items)
+        if self._products is not None:
+            row_blocks = self._products.blocks(items, self._H)
+        for block, rows in row_blocks:
             block_decreases, violation, _ = self._solve(block, rows, None, empty)
             decreases += block_decreases
             violations.append(violation)
@@ -242,15 +247,9 @@ class PairwiseLoss:
     def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
         """Set rows of H to their optimum in turn; with ``new``, solve them for a fixed H into it.
 
-        ``rows`` are the rows of A that `_rows` or `_row_blocks` returned.
+        ``rows`` are the rows of A, or the source of g if `refresh` has set `_products`.
         """
         raise NotImplementedError
-
-    def _rows(self, items: Array) -> Any:
-        return self.A.rows(items)
-
-    def _row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
-        return self.A.row_blocks(items)
 
     # Rounds
 
@@ -282,7 +281,9 @@ class PairwiseLoss:
         W = np.zeros(r if self.columns is not None else 0)
         D = np.zeros((r, r) if self.gram is not None else (0, 0))
         new = NewRows(self._buffer[place], np.empty(len(items), dtype=np.bool_), W, D)
-        decreases, violation, pair_terms = self._solve(items, self._rows(items), new)
+        products, H = self._products, self._H
+        rows = self.A.rows(items) if products is None else products.source(items, H)
+        decreases, violation, pair_terms = self._solve(items, rows, new)
         total = weights.uniform * np.array(decreases) - weights.default * np.array(pair_terms)
         return RowUpdates(new.rows, new.moved, total, violation, (W, D))
 

@@ -6,7 +6,6 @@ The two numbers are the `scales` of a loss. A new loss is a class here and a lin
 `odsymnmf.solvers.base.PairwiseLoss` is their base class.
 """
 
-from collections.abc import Iterator
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any
@@ -53,12 +52,7 @@ class L2(PairwiseLoss):
     def refresh(self) -> None:
         """Recompute D = H^T H and the products with A."""
         self.gram, self._since_refresh = GramSums(self.A, self._H), 0
-
-    def _rows(self, items: Array) -> Any:
-        return self.gram.products.source(items, self._H)
-
-    def _row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
-        return self.gram.products.blocks(items, self._H)
+        self._products = self.gram.products
 
     def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
         l2, H, r, in_place = kernels.l2, self._H, self.r, new is None
