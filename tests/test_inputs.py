@@ -313,8 +313,8 @@ def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
 @pytest.mark.parametrize(
     ("edges", "remedy"),
     [
-        ([("ann", "bob"), ("bob", "cleo")], "add_edges_from"),
-        ([["ann", "bob", 2], ["bob", "cleo", 1]], "or add_weighted_edges_from"),
+        ([("ann", "bob"), ("bob", "cleo")], r"Graph\(edges\)"),
+        ([["ann", "bob", 2], ["bob", "cleo", 1]], r"or G\.add_weighted_edges_from"),
         (pd.DataFrame({"Source": ["a", "b"], "Target": ["b", "c"], "w": [1, 2]}), "'Target'"),
         (pd.DataFrame({"from": [0, 1, 2], "to": [1, 2, 3]}), "from_pandas_edgelist"),
     ],

@@ -22,13 +22,7 @@ from odsymnmf.fit import (
     prepare,
 )
 from odsymnmf.fitted_model import FittedModelMixin
-from odsymnmf.inputs import (
-    features_and_names,
-    is_dask,
-    is_frame,
-    to_similarity_matrix,
-    weights_for,
-)
+from odsymnmf.inputs import features_and_names, kind_of, to_similarity_matrix, weights_for
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.similarity import Similarity, as_similarity
 from odsymnmf.utils import RandomState, plain_signature, whole_number
@@ -283,7 +277,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         options, names = self._options(), None
         self._affinity = make_affinity(self)
         self._terms = self._idf = None
-        if is_dask(X):
+        if kind_of(X) == "dask":
             from odsymnmf import distributed
 
             names, client = getattr(X, "names", None), distributed.current_client()
@@ -294,7 +288,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if self.affinity == "precomputed":
             data = to_similarity_matrix(X, edge_weight=edge_weight)
             # scikit-learn stores the names of a DataFrame's columns itself.
-            X, input_names = (X if is_frame(X) else data.matrix), data.names
+            X, input_names = (X if kind_of(X) == "pandas" else data.matrix), data.names
         else:
             X, input_names = features_and_names(X)
         names = names or input_names

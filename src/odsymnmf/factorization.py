@@ -19,7 +19,7 @@ from odsymnmf.fit import (
     warn_of,
 )
 from odsymnmf.init.arrays import from_array
-from odsymnmf.inputs import is_dask, to_similarity_matrix, weights_for
+from odsymnmf.inputs import kind_of, to_similarity_matrix, weights_for
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.run import Callback
@@ -179,7 +179,7 @@ def factorize(
         **{name: value for name, value in locals().items() if name in OPTION_NAMES}
     )
     names, client = None, None
-    if is_dask(A):
+    if kind_of(A) == "dask":
         from odsymnmf import distributed
 
         names, client = getattr(A, "names", None), distributed.current_client()

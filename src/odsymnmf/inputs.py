@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,15 @@ from odsymnmf.utils import Array
 __all__ = ["to_similarity_matrix"]
 
 
+# Attributes by which objects of other packages are recognized, in this order.
+KINDS = {
+    "xarray": ("__dask_graph__", "coords"),  # with or without Dask
+    "dask": ("__dask_graph__", "compute"),
+    "pandas": ("iloc", "columns"),
+    "networkx": ("adjacency", "nodes"),
+    "igraph": ("get_edgelist", "vs"),
+    "anndata": ("obsp", "obs_names"),
+}
 # Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
 ENDS = (
     ("source", "target"),
@@ -109,54 +118,53 @@ def to_similarity_matrix(
     >>> data.matrix.toarray().tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    if is_dask(A):
+    kind = kind_of(A)
+    if kind == "networkx":
+        return _from_networkx(A, edge_weight)
+    if kind == "igraph":
+        return _from_igraph(A, edge_weight)
+    if edge_weight not in ("weight", None):
+        raise ValueError(f"edge_weight={edge_weight!r}, but A is {type(A).__name__}, not a graph.")
+    if kind == "dask":
         raise ValueError(
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
             "A.compute()."
         )
-    _refuse_other(A)
-    if is_frame(A):
-        return Dataset(_frame_values(A), _frame_names(A))
-    if is_networkx(A):
-        return _from_networkx(A, edge_weight)
-    if is_igraph(A):
-        return _from_igraph(A, edge_weight)
-    if edge_weight not in ("weight", None):
-        raise ValueError(f"edge_weight={edge_weight!r}, but A is {type(A).__name__}, not a graph.")
-    if _is_anndata(A):
+    if kind == "pandas":
+        return _from_pandas(A)
+    if kind == "anndata":
         return _from_anndata(A, obsp)
+    if kind == "":
+        _refuse_other(A)
     return A if isinstance(A, Dataset) else Dataset(A, None)
 
 
-def is_dask(A: Any) -> bool:
-    """Return whether A is a Dask collection."""
-    # Arrays of xarray also have the attribute, even without Dask.
-    is_supported = type(A).__module__.startswith(("dask", "odsymnmf.distributed"))
-    return is_supported and hasattr(A, "__dask_graph__")
-
-
-def is_frame(A: Any) -> bool:
-    """Return whether A is a pandas DataFrame."""
-    return hasattr(A, "iloc") and hasattr(A, "columns")
+def kind_of(A: Any) -> str:
+    """Return "array" for a matrix of NumPy or SciPy, a key of KINDS, or "" for anything else."""
+    if sparse.issparse(A) or (isinstance(A, np.ndarray) and A.ndim == 2):
+        return "array"
+    kinds = (kind for kind, names in KINDS.items() if all(hasattr(A, name) for name in names))
+    return next(kinds, "")
 
 
 def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
     """Return features and the names of their rows (None for an array); refuse graphs."""
-    if isinstance(X, Dataset):
-        return X.matrix, X.names
-    for is_kind, kind in ((is_networkx, "a networkx graph"), (is_igraph, "an igraph graph")):
-        if is_kind(X):
-            raise ValueError(f'X is {kind}, which holds no features; use affinity="precomputed".')
-    if _is_anndata(X):
+    kind = kind_of(X)
+    if kind in ("networkx", "igraph"):
+        raise ValueError(
+            f'X is a graph of {kind}, which holds no features; use affinity="precomputed".'
+        )
+    if kind == "anndata":
         raise ValueError(
             "X is AnnData; pass the features to compare, for example adata.obsm['X_pca'], or use "
             'affinity="precomputed" to cluster obsp["connectivities"].'
         )
-    if is_frame(X):  # whatever its columns are called: source and target may be words
+    if kind == "pandas":  # whatever its columns are called: source and target may be words
         _frame_values(X)  # refuses columns of texts
         return X, list(X.index)
-    _refuse_other(X)
-    return X, None
+    if kind == "":
+        _refuse_other(X)
+    return (X.matrix, X.names) if isinstance(X, Dataset) else (X, None)
 
 
 def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
@@ -175,8 +183,6 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
 
 def _refuse_other(X: Any) -> None:
     """Raise an error for texts, edges, None and collections that are not of numbers."""
-    if sparse.issparse(X):  # a DOK array is a dict
-        return
     if isinstance(X, str | bytes | PathLike):
         raise ValueError(
             f"this is text ({str(X)[:40]!r}), not a matrix; read the file first, for example with "
@@ -188,7 +194,8 @@ def _refuse_other(X: Any) -> None:
             "this is a list of texts; count their words first, for example with scikit-learn's "
             'TfidfVectorizer, and use affinity="cosine".'
         )
-    _refuse_edges(X)
+    if isinstance(X, list | tuple) and X and all(_is_edge(row) for row in X):
+        _refuse_edges("networkx.Graph(edges), or G.add_weighted_edges_from(edges) for weights")
     if X is None or isinstance(X, dict | set | int | float | list | tuple):
         try:
             is_array = np.asarray(X, dtype=np.float64).ndim > 0
@@ -201,18 +208,8 @@ def _refuse_other(X: Any) -> None:
             )
 
 
-def _refuse_edges(A: Any) -> None:
-    """Refuse a list of edges, and a DataFrame that is one."""
-    remedy = ""
-    if is_frame(A):
-        ends = find_ends(list(A.columns))
-        if ends and A.shape[0] != A.shape[1]:
-            source, target = (A.columns[k] for k in ends)
-            remedy = f"networkx.from_pandas_edgelist(df, {source!r}, {target!r}, edge_attr=True)"
-    elif isinstance(A, list | tuple) and A and all(_is_edge(row) for row in A):
-        remedy = "G = networkx.Graph(), and G.add_edges_from(edges) or add_weighted_edges_from"
-    if remedy:
-        raise ValueError(f"this is a list of edges, not similarities; make it a graph: {remedy}.")
+def _refuse_edges(remedy: str) -> NoReturn:
+    raise ValueError(f"this is a list of edges, not similarities; make it a graph: {remedy}.")
 
 
 def find_ends(names: Sequence[Any]) -> list[int] | None:
@@ -229,6 +226,14 @@ def _is_edge(row: Any) -> bool:
 
 
 # --- pandas ----------------------------------------------------------------------------------
+
+
+def _from_pandas(frame: Any) -> Dataset:
+    ends = find_ends(list(frame.columns))
+    if ends and frame.shape[0] != frame.shape[1]:
+        source, target = (frame.columns[k] for k in ends)
+        _refuse_edges(f"networkx.from_pandas_edgelist(df, {source!r}, {target!r}, edge_attr=True)")
+    return Dataset(_frame_values(frame), _frame_names(frame))
 
 
 def _frame_values(frame: Any) -> Any:
@@ -279,14 +284,6 @@ def first_difference(first: Sequence[Any], second: Sequence[Any]) -> str:
 
 
 # --- graphs ----------------------------------------------------------------------------------
-
-
-def is_networkx(A: Any) -> bool:
-    return hasattr(A, "adjacency") and hasattr(A, "nodes")
-
-
-def is_igraph(A: Any) -> bool:
-    return hasattr(A, "get_edgelist") and hasattr(A, "vs")
 
 
 def _from_networkx(G: Any, weight: str | None) -> Dataset:
@@ -381,10 +378,6 @@ def _refuse_bipartite(sides: list[Any], ends: Array) -> None:
 
 
 # --- AnnData ---------------------------------------------------------------------------------
-
-
-def _is_anndata(A: Any) -> bool:
-    return hasattr(A, "obsp") and hasattr(A, "obs_names")
 
 
 def _from_anndata(adata: Any, key: str) -> Dataset:
