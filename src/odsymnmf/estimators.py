@@ -247,7 +247,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, weights: Any = None, edge_weight: str | None = "weight"
+        self, X: Any, y: Any = None, weights: Any = None, edge_weight: str | None = "auto"
     ) -> Self:
         """Find the memberships of the items.
 
@@ -266,9 +266,9 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
             Weights of the pairs, symmetric and >= 0; 0 marks an unknown pair. A pair that sparse
             weights do not store keeps its ordinary weight.
-        edge_weight : str or None, default="weight"
+        edge_weight : str or None, default="auto"
             The edge attribute with the similarities, if X is a networkx or igraph graph. With None,
-            every edge has the similarity 1.
+            every edge has the similarity 1; "auto" is "weight", or None if no edge has it.
 
         Returns
         -------

@@ -27,6 +27,8 @@ KINDS = {
     "igraph": ("get_edgelist", "vs"),
     "anndata": ("obsp", "obs_names"),
 }
+# Numbers of edges, not weights, as file formats and igraph.Graph.from_networkx store them.
+EDGE_IDS = ("id", "key", "_nx_multiedge_key")
 # Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
 ENDS = (
     ("source", "target"),
@@ -80,7 +82,7 @@ class Dataset:
 
 
 def to_similarity_matrix(
-    A: Any, *, edge_weight: str | None = "weight", obsp: str = "connectivities"
+    A: Any, *, edge_weight: str | None = "auto", obsp: str = "connectivities"
 ) -> Dataset:
     """Return the similarities of a graph, DataFrame or AnnData, and the names of the items.
 
@@ -97,7 +99,8 @@ def to_similarity_matrix(
         those of the columns. AnnData: a matrix of ``obsp``. Anything else is returned without
         names.
     edge_weight : str or None
-        The edge attribute with the weights. With None, every edge has weight 1.
+        The edge attribute with the weights. With None, every edge has weight 1. "auto" is "weight",
+        or None if no edge has this attribute; a warning names other numeric attributes.
     obsp : str
         The key in ``AnnData.obsp``.
 
@@ -123,7 +126,7 @@ def to_similarity_matrix(
         return _from_networkx(A, edge_weight)
     if kind == "igraph":
         return _from_igraph(A, edge_weight)
-    if edge_weight not in ("weight", None):
+    if edge_weight not in ("auto", None):
         raise ValueError(f"edge_weight={edge_weight!r}, but A is {type(A).__name__}, not a graph.")
     if kind == "dask":
         raise ValueError(
@@ -319,9 +322,8 @@ def _matrix(
     n = len(sides)
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     _refuse_bipartite(sides, ends)
-    if weight is not None and weight not in attributes:
-        _check_missing_weight(weight, attributes)
-    weights: list[Any] = attributes[weight] if weight in attributes else [1] * len(ends)
+    weight = _weight_key(weight, attributes)
+    weights: list[Any] = [1] * len(ends) if weight is None else attributes[weight]
     try:
         values = np.array(weights, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
@@ -345,22 +347,31 @@ def _matrix(
     return A
 
 
-def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None:
-    """Refuse an attribute that no edge has; without "weight", warn of other numeric attributes."""
-    if weight != "weight":
+def _weight_key(weight: str | None, attributes: dict[str, list[Any]]) -> str | None:
+    """Return the attribute with the weights; with "auto", warn of unused numeric attributes."""
+    if weight == "auto":
+        weight = "weight" if "weight" in attributes else None
+        others = {k: x for k, x in attributes.items() if k not in ("weight", *EDGE_IDS)}
+        numeric = [k for k, values in others.items() if all(map(_is_number, values))]
+        if numeric:
+            unweighted = "no edge has the attribute 'weight', so every edge has weight 1; "
+            warnings.warn(
+                f"{'' if weight else unweighted}the numeric edge attributes "
+                f"{', '.join(map(repr, numeric))} are not used. Choose with edge_weight="
+                f"{numeric[0]!r} or edge_weight={weight!r}, an argument of fit and of "
+                "inputs.to_similarity_matrix, whose result all functions accept.",
+                stacklevel=6,
+            )
+    elif weight is not None and weight not in attributes:
         known = ", ".join(map(repr, attributes)) or "none"
         raise ValueError(
             f"edge_weight={weight!r}, but no edge has this attribute; the edges have: {known}."
         )
-    numeric = [k for k, values in attributes.items() if all(isinstance(x, Real) for x in values)]
-    if numeric:
-        warnings.warn(
-            "no edge has the attribute 'weight', so every edge has weight 1; the numeric "
-            f"attributes {', '.join(map(repr, numeric))} are not used. Pass "
-            f"edge_weight={numeric[0]!r}, or None for edges of weight 1, to fit, or to "
-            "inputs.to_similarity_matrix(G, edge_weight=...) and its result to other functions.",
-            stacklevel=5,
-        )
+    return weight
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def _refuse_bipartite(sides: list[Any], ends: Array) -> None:
