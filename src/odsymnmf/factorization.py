@@ -146,7 +146,7 @@ def factorize(
     Warns
     -----
     ConvergenceWarning
-        If ``max_iter`` sweeps do not reach ``tol``.
+        If ``max_iter`` sweeps do not reach ``tol``, and labels changed in the second half of them.
     InterruptedWarning
         If Ctrl-C ended the fit.
 
@@ -200,7 +200,7 @@ def factorize(
         count = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
         problem = prepare(similarity, count, options)
         result = fit(problem.A, problem.r, problem.options)
-    warn_of(result.status, result.n_iter, options, stacklevel=2)
+    warn_of(result, options, stacklevel=2)
     return replace(result, names=names)
 
 

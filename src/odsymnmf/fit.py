@@ -158,6 +158,9 @@ class Factorization:
         (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
     names : list or None
         The names of the items, if A is a graph, a DataFrame or AnnData.
+    labels_changed : bool
+        If ``max_iter`` was reached: whether the largest membership of an item has moved to another
+        cluster in the second half of the sweeps. A warning says so.
     """
 
     H: Any
@@ -169,6 +172,7 @@ class Factorization:
     loss_terms: dict[str, float] | None = None
     scales: Scales = SQUARED
     names: list[Any] | None = None
+    labels_changed: bool = False
 
     @property
     def converged(self) -> bool:
@@ -201,7 +205,7 @@ class Factorization:
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "Factorization":
-        names = ("objective", "n_iter", "status", "loss_terms", "names")
+        names = ("objective", "n_iter", "status", "loss_terms", "names", "labels_changed")
         plain = {name: header[name] for name in names}
         return cls(scales=Scales(*header["scales"]), **plain, **arrays)
 
@@ -300,9 +304,17 @@ def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
             assert r is not None
             run = _run_dense(A, r, options)
     restart_steps = np.array(run.state.restarts, dtype=np.intp)
-    end, n_iter, terms = float(run.end), run.state.n_iter, run.loss_terms
-    scales = run.solver.scales
-    return Factorization(run.H, end, run.history, n_iter, run.status, restart_steps, terms, scales)
+    return Factorization(
+        run.H,
+        float(run.end),
+        run.history,
+        run.state.n_iter,
+        run.status,
+        restart_steps,
+        run.loss_terms,
+        run.solver.scales,
+        labels_changed=run.labels_changed,
+    )
 
 
 def _run_dense(A: Similarity, r: int, options: FitOptions) -> Run:
@@ -475,26 +487,26 @@ def fit_best(
         raise KeyboardInterrupt
     best = min(results)[2]
     status = "interrupted" if stop.is_set() else best.status
-    warn_of(status, best.n_iter, options, stacklevel=5)
+    warn_of(replace(best, status=status), options, stacklevel=5)
     return best, status
 
 
-def warn_of(status: Status, n_iter: int, options: FitOptions, stacklevel: int) -> None:
-    """Warn if a fit has not converged or was interrupted."""
-    if status == "max_iter" and options.max_iter > 0:
+def warn_of(result: Factorization, options: FitOptions, stacklevel: int) -> None:
+    """Warn if labels still changed when ``max_iter`` was reached, or if a fit was interrupted."""
+    if result.status == "max_iter" and result.labels_changed:
         # Imported here: the import takes longer than most fits.
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
-            f"no convergence to tol={options.tol} in max_iter={options.max_iter} sweeps; the "
-            "result is usable. Increase max_iter for a more accurate minimum, or tol to stop "
-            "earlier.",
+            f"no convergence to tol={options.tol} in max_iter={options.max_iter} sweeps: labels "
+            "changed in the second half of them. Increase max_iter for a more accurate minimum, or "
+            "tol to stop earlier.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )
-    if status == "interrupted":
+    if result.status == "interrupted":
         warnings.warn(
-            f"interrupted: the result is that after {n_iter} complete sweeps, not a minimum",
+            f"interrupted: the result is that after {result.n_iter} complete sweeps, not a minimum",
             InterruptedWarning,
             stacklevel=stacklevel + 1,
         )
