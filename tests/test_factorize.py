@@ -61,10 +61,31 @@ def test_max_iter_0_returns_init_unchanged(A, loss, diagonal):
 
 @EACH_LOSS
 def test_warning_at_max_iter_points_to_the_caller(A, loss, diagonal):
+    options = {"loss": loss, "diagonal": diagonal, "init": "random", "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="max_iter=2.*Increase max_iter") as caught:
-        f = od.factorize(A, 3, loss=loss, diagonal=diagonal, max_iter=2, tol=1e-9, restarts=0)
+        f = od.factorize(A, 3, max_iter=2, tol=1e-9, restarts=0, **options)
     assert caught[0].filename == __file__
     assert (f.n_iter, f.converged, len(f.history)) == (2, False, 3)
+
+
+@pytest.mark.parametrize("r", range(2, 13))
+def test_max_iter_warns_only_if_labels_changed_in_the_second_half(r):
+    data, labels = od.datasets.les_miserables(), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f = od.factorize(data, r, callback=lambda sweep: labels.append(sweep.H.argmax(axis=1)))
+    moved = f.status == "max_iter" and (labels[98] != labels[-1]).any()
+    assert f.labels_changed == moved == bool(caught)
+    assert not (moved and r in (6, 10))
+
+
+@pytest.mark.parametrize("max_iter", [1, 2])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_random_starts_that_end_too_early_warn(max_iter, storage):
+    A = storage(od.datasets.cliques([10] * 6)[0])
+    for seed in range(5):
+        with pytest.warns(ConvergenceWarning, match="labels changed"):
+            od.factorize(A, 6, init="random", random_state=seed, max_iter=max_iter)
 
 
 @EACH_LOSS

@@ -53,14 +53,29 @@ def test_edge_weight_chooses_an_attribute_and_unused_numbers_are_named(G):
         model.fit(G, edge_weight="trips").membership_,
         2 * model.fit(G, edge_weight=None).membership_,
     )
-    with pytest.warns(UserWarning, match=r"'trips' are not used.*edge_weight='trips'"):
+    with pytest.warns(UserWarning, match=r"no edge .*'trips' are not used.*='trips' or .*=None"):
         model.fit(G)
     G.add_edge("a", "b", weight=2)
-    model.fit(G)  # warns of nothing
+    with pytest.warns(UserWarning, match=r"^the .*'trips' are not used.*='trips' or .*='weight'"):
+        model.fit(G)
+    for edge_weight in ("weight", "trips", None):
+        model.fit(G, edge_weight=edge_weight)  # warns of nothing
     with pytest.raises(ValueError, match=r"no edge has this attribute.*'trips', 'kind'"):
         model.fit(G, edge_weight="tripz")
     with pytest.raises(ValueError, match="ndarray, not a graph"):
         model.fit(np.eye(3), edge_weight="trips")
+
+
+def test_graphs_without_unused_weights_do_not_warn(G, tmp_path):
+    nx.write_gexf(G, tmp_path / "g.gexf")
+    nx.set_edge_attributes(G, {edge: k for k, edge in enumerate(G.edges)}, "id")
+    nx.write_graphml(G, tmp_path / "g.graphml", edge_id_from_attribute="id")
+    nx.write_gml(G, tmp_path / "g.gml")
+    nx.set_edge_attributes(G, True, "is_road")
+    read = [G, nx.read_gexf(tmp_path / "g.gexf"), nx.read_graphml(tmp_path / "g.graphml")]
+    examples = [nx.les_miserables_graph(), nx.karate_club_graph(), nx.florentine_families_graph()]
+    for graph in (*read, *examples, nx.read_gml(tmp_path / "g.gml")):
+        assert graph.size() == inputs.to_similarity_matrix(graph).matrix.nnz / 2
 
 
 def test_directed_graphs_need_both_directions():
@@ -313,8 +328,8 @@ def test_new_items_must_be_compared_with_the_fitted_ones(G, frame):
 @pytest.mark.parametrize(
     ("edges", "remedy"),
     [
-        ([("ann", "bob"), ("bob", "cleo")], "add_edges_from"),
-        ([["ann", "bob", 2], ["bob", "cleo", 1]], "or add_weighted_edges_from"),
+        ([("ann", "bob"), ("bob", "cleo")], r"Graph\(edges\)"),
+        ([["ann", "bob", 2], ["bob", "cleo", 1]], r"or G\.add_weighted_edges_from"),
         (pd.DataFrame({"Source": ["a", "b"], "Target": ["b", "c"], "w": [1, 2]}), "'Target'"),
         (pd.DataFrame({"from": [0, 1, 2], "to": [1, 2, 3]}), "from_pandas_edgelist"),
     ],

@@ -24,13 +24,7 @@ from odsymnmf.fit import (
     warn_of,
 )
 from odsymnmf.fitted_model import FittedModelMixin
-from odsymnmf.inputs import (
-    features_and_names,
-    is_dask,
-    is_frame,
-    to_similarity_matrix,
-    weights_for,
-)
+from odsymnmf.inputs import features_and_names, kind_of, to_similarity_matrix, weights_for
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.similarity import Similarity, as_similarity
 from odsymnmf.utils import RandomState, plain_signature, whole_number
@@ -255,7 +249,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, weights: Any = None, edge_weight: str | None = "weight"
+        self, X: Any, y: Any = None, weights: Any = None, edge_weight: str | None = "auto"
     ) -> Self:
         """Find the memberships of the items.
 
@@ -274,9 +268,9 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         weights : {array-like, sparse matrix} of shape (n_samples, n_samples), default=None
             Weights of the pairs, symmetric and >= 0; 0 marks an unknown pair. A pair that sparse
             weights do not store keeps its ordinary weight.
-        edge_weight : str or None, default="weight"
+        edge_weight : str or None, default="auto"
             The edge attribute with the similarities, if X is a networkx or igraph graph. With None,
-            every edge has the similarity 1.
+            every edge has the similarity 1; "auto" is "weight", or None if no edge has it.
 
         Returns
         -------
@@ -285,7 +279,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         options, names = self._options(), None
         self._affinity = make_affinity(self)
         self._terms = self._idf = None
-        if is_dask(X):
+        if kind_of(X) == "dask":
             from odsymnmf import distributed
 
             names, client = getattr(X, "names", None), distributed.current_client()
@@ -296,7 +290,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if self.affinity == "precomputed":
             data = to_similarity_matrix(X, edge_weight=edge_weight)
             # scikit-learn stores the names of a DataFrame's columns itself.
-            X, input_names = (X if is_frame(X) else data.matrix), data.names
+            X, input_names = (X if kind_of(X) == "pandas" else data.matrix), data.names
         else:
             X, input_names = features_and_names(X)
         names = names or input_names
@@ -346,7 +340,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             title = type(self).__name__
             best, self.status_ = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
         if self.status_ != "converged":
-            warn_of(self.status_, best.n_iter, problem.options, stacklevel=3)
+            warn_of(replace(best, status=self.status_), problem.options, stacklevel=3)
         order, rule = canonical_order(best.H), settings.refine
         if sparse.issparse(best.H):
             H = best.H[:, order].sorted_indices()

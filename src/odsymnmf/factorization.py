@@ -19,7 +19,7 @@ from odsymnmf.fit import (
     warn_of,
 )
 from odsymnmf.init.arrays import from_array
-from odsymnmf.inputs import is_dask, to_similarity_matrix, weights_for
+from odsymnmf.inputs import kind_of, to_similarity_matrix, weights_for
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.run import Callback
@@ -146,7 +146,7 @@ def factorize(
     Warns
     -----
     ConvergenceWarning
-        If ``max_iter`` sweeps do not reach ``tol``.
+        If ``max_iter`` sweeps do not reach ``tol``, and labels changed in the second half of them.
     InterruptedWarning
         If Ctrl-C ended the fit.
 
@@ -179,7 +179,7 @@ def factorize(
         **{name: value for name, value in locals().items() if name in OPTION_NAMES}
     )
     names, client = None, None
-    if is_dask(A):
+    if kind_of(A) == "dask":
         from odsymnmf import distributed
 
         names, client = getattr(A, "names", None), distributed.current_client()
@@ -200,7 +200,7 @@ def factorize(
         count = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
         problem = prepare(similarity, count, options)
         result = fit(problem.A, problem.r, problem.options)
-    warn_of(result.status, result.n_iter, options, stacklevel=2)
+    warn_of(result, options, stacklevel=2)
     return replace(result, names=names)
 
 

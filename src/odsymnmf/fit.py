@@ -155,6 +155,9 @@ class Factorization:
         (l1, l2): the loss is l1 times the absolute plus l2 times the squared errors.
     names : list or None
         The names of the items, if A is a graph, a DataFrame or AnnData.
+    labels_changed : bool
+        If ``max_iter`` was reached: whether the largest membership of an item has moved to another
+        cluster in the second half of the sweeps. A warning says so.
     """
 
     H: Any
@@ -166,6 +169,7 @@ class Factorization:
     loss_terms: dict[str, float] | None = None
     scales: Scales = SQUARED
     names: list[Any] | None = None
+    labels_changed: bool = False
 
     @property
     def converged(self) -> bool:
@@ -198,7 +202,7 @@ class Factorization:
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "Factorization":
-        names = ("objective", "n_iter", "status", "loss_terms", "names")
+        names = ("objective", "n_iter", "status", "loss_terms", "names", "labels_changed")
         plain = {name: header[name] for name in names}
         return cls(scales=Scales(*header["scales"]), **plain, **arrays)
 
@@ -310,9 +314,16 @@ def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
             # If no cluster was found, H has one empty column.
             H.resize(A.n, max(1, H.shape[1]) if r is None else r)
     restart_steps = np.array(run.state.restarts, dtype=np.intp)
-    end, n_iter, terms = float(run.end), run.state.n_iter, run.loss_terms
     return Factorization(
-        H, end, run.history, n_iter, run.status, restart_steps, terms, solver.scales
+        H,
+        float(run.end),
+        run.history,
+        run.state.n_iter,
+        run.status,
+        restart_steps,
+        run.loss_terms,
+        solver.scales,
+        labels_changed=run.labels_changed,
     )
 
 
@@ -453,22 +464,22 @@ def fit_best(
     return best, "interrupted" if stop.is_set() else best.status
 
 
-def warn_of(status: Status, n_iter: int, options: FitOptions, stacklevel: int) -> None:
-    """Warn if a fit has not converged or was interrupted."""
-    if status == "max_iter" and options.max_iter > 0:
+def warn_of(result: Factorization, options: FitOptions, stacklevel: int) -> None:
+    """Warn if labels still changed when ``max_iter`` was reached, or if a fit was interrupted."""
+    if result.status == "max_iter" and result.labels_changed:
         # Imported here: the import takes longer than most fits.
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
-            f"no convergence to tol={options.tol} in max_iter={options.max_iter} sweeps; the "
-            "result is usable. Increase max_iter for a more accurate minimum, or tol to stop "
-            "earlier.",
+            f"no convergence to tol={options.tol} in max_iter={options.max_iter} sweeps: labels "
+            "changed in the second half of them. Increase max_iter for a more accurate minimum, or "
+            "tol to stop earlier.",
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )
-    if status == "interrupted":
+    if result.status == "interrupted":
         warnings.warn(
-            f"interrupted: the result is that after {n_iter} complete sweeps, not a minimum",
+            f"interrupted: the result is that after {result.n_iter} complete sweeps, not a minimum",
             InterruptedWarning,
             stacklevel=stacklevel + 1,
         )

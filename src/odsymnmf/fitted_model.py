@@ -10,14 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import odsymnmf
 from odsymnmf.affinity import make_affinity
-from odsymnmf.inputs import (
-    Dataset,
-    features_and_names,
-    first_difference,
-    is_frame,
-    is_igraph,
-    is_networkx,
-)
+from odsymnmf.inputs import Dataset, features_and_names, first_difference, kind_of
 from odsymnmf.memberships import Rule, frame, labels, overlapping_sets
 from odsymnmf.persistence import checked_names, prefixed, without_prefix, write_arrays
 from odsymnmf.similarity import base, from_arrays
@@ -360,12 +353,13 @@ class FittedModelMixin:
 
     def _in_fitted_order(self, X: Any) -> Any:
         """Return similarities of new items; ValueError unless the columns are the fitted items."""
-        if is_networkx(X) or is_igraph(X):
+        kind = kind_of(X)
+        if kind in ("networkx", "igraph"):
             raise ValueError(
                 "X is a graph; pass the similarities of the new items to the fitted ones, one row "
                 "per new item and one column per fitted item."
             )
-        if not is_frame(X) or self.item_names_ is None:
+        if kind != "pandas" or self.item_names_ is None:
             return X
         columns = list(X.columns)
         if columns != list(range(len(columns))) and columns != self.item_names_:

@@ -5,7 +5,7 @@ from typing import Any
 
 from scipy import sparse
 
-from odsymnmf.inputs import is_igraph, is_networkx
+from odsymnmf.inputs import kind_of
 from odsymnmf.membership_view import as_matrix, as_view
 from odsymnmf.memberships import Rule, overlapping_sets
 from odsymnmf.utils import optional_import
@@ -49,7 +49,7 @@ def annotate(G: Any, result: Any, key: str = "cluster") -> None:
     else:
         columns |= {f"{key}_{l}": h.astype(float).tolist() for l, h in enumerate(H.T)}
     for name, values in columns.items():
-        if is_igraph(G):
+        if kind_of(G) == "igraph":
             G.vs[name] = values
         else:
             for node, value in zip(G, values, strict=True):
@@ -96,8 +96,9 @@ def node_clustering(
 
 def _nodes(G: Any) -> list[Any]:
     """Return the nodes of a graph, by name if they have names."""
-    if is_networkx(G):
+    kind = kind_of(G)
+    if kind == "networkx":
         return list(G)
-    if is_igraph(G):
+    if kind == "igraph":
         return list(G.vs["name"]) if "name" in G.vs.attributes() else list(range(G.vcount()))
     raise ValueError(f"G must be a networkx or igraph graph; got {type(G).__name__}.")

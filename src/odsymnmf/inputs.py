@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,17 @@ from odsymnmf.utils import Array
 __all__ = ["to_similarity_matrix"]
 
 
+# Attributes by which objects of other packages are recognized, in this order.
+KINDS = {
+    "xarray": ("__dask_graph__", "coords"),  # with or without Dask
+    "dask": ("__dask_graph__", "compute"),
+    "pandas": ("iloc", "columns"),
+    "networkx": ("adjacency", "nodes"),
+    "igraph": ("get_edgelist", "vs"),
+    "anndata": ("obsp", "obs_names"),
+}
+# Numbers of edges, not weights, as file formats and igraph.Graph.from_networkx store them.
+EDGE_IDS = ("id", "key", "_nx_multiedge_key")
 # Names of the columns of an edge list, as Gephi, R, SNAP and others write them.
 ENDS = (
     ("source", "target"),
@@ -71,7 +82,7 @@ class Dataset:
 
 
 def to_similarity_matrix(
-    A: Any, *, edge_weight: str | None = "weight", obsp: str = "connectivities"
+    A: Any, *, edge_weight: str | None = "auto", obsp: str = "connectivities"
 ) -> Dataset:
     """Return the similarities of a graph, DataFrame or AnnData, and the names of the items.
 
@@ -88,7 +99,8 @@ def to_similarity_matrix(
         those of the columns. AnnData: a matrix of ``obsp``. Anything else is returned without
         names.
     edge_weight : str or None
-        The edge attribute with the weights. With None, every edge has weight 1.
+        The edge attribute with the weights. With None, every edge has weight 1. "auto" is "weight",
+        or None if no edge has this attribute; a warning names other numeric attributes.
     obsp : str
         The key in ``AnnData.obsp``.
 
@@ -109,54 +121,53 @@ def to_similarity_matrix(
     >>> data.matrix.toarray().tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    if is_dask(A):
+    kind = kind_of(A)
+    if kind == "networkx":
+        return _from_networkx(A, edge_weight)
+    if kind == "igraph":
+        return _from_igraph(A, edge_weight)
+    if edge_weight not in ("auto", None):
+        raise ValueError(f"edge_weight={edge_weight!r}, but A is {type(A).__name__}, not a graph.")
+    if kind == "dask":
         raise ValueError(
             "A is a dask array, which odsymnmf.factorize and ODSymNMF.fit take; here, pass "
             "A.compute()."
         )
-    _refuse_other(A)
-    if is_frame(A):
-        return Dataset(_frame_values(A), _frame_names(A))
-    if is_networkx(A):
-        return _from_networkx(A, edge_weight)
-    if is_igraph(A):
-        return _from_igraph(A, edge_weight)
-    if edge_weight not in ("weight", None):
-        raise ValueError(f"edge_weight={edge_weight!r}, but A is {type(A).__name__}, not a graph.")
-    if _is_anndata(A):
+    if kind == "pandas":
+        return _from_pandas(A)
+    if kind == "anndata":
         return _from_anndata(A, obsp)
+    if kind == "":
+        _refuse_other(A)
     return A if isinstance(A, Dataset) else Dataset(A, None)
 
 
-def is_dask(A: Any) -> bool:
-    """Return whether A is a Dask collection."""
-    # Arrays of xarray also have the attribute, even without Dask.
-    is_supported = type(A).__module__.startswith(("dask", "odsymnmf.distributed"))
-    return is_supported and hasattr(A, "__dask_graph__")
-
-
-def is_frame(A: Any) -> bool:
-    """Return whether A is a pandas DataFrame."""
-    return hasattr(A, "iloc") and hasattr(A, "columns")
+def kind_of(A: Any) -> str:
+    """Return "array" for a matrix of NumPy or SciPy, a key of KINDS, or "" for anything else."""
+    if sparse.issparse(A) or (isinstance(A, np.ndarray) and A.ndim == 2):
+        return "array"
+    kinds = (kind for kind, names in KINDS.items() if all(hasattr(A, name) for name in names))
+    return next(kinds, "")
 
 
 def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
     """Return features and the names of their rows (None for an array); refuse graphs."""
-    if isinstance(X, Dataset):
-        return X.matrix, X.names
-    for is_kind, kind in ((is_networkx, "a networkx graph"), (is_igraph, "an igraph graph")):
-        if is_kind(X):
-            raise ValueError(f'X is {kind}, which holds no features; use affinity="precomputed".')
-    if _is_anndata(X):
+    kind = kind_of(X)
+    if kind in ("networkx", "igraph"):
+        raise ValueError(
+            f'X is a graph of {kind}, which holds no features; use affinity="precomputed".'
+        )
+    if kind == "anndata":
         raise ValueError(
             "X is AnnData; pass the features to compare, for example adata.obsm['X_pca'], or use "
             'affinity="precomputed" to cluster obsp["connectivities"].'
         )
-    if is_frame(X):  # whatever its columns are called: source and target may be words
+    if kind == "pandas":  # whatever its columns are called: source and target may be words
         _frame_values(X)  # refuses columns of texts
         return X, list(X.index)
-    _refuse_other(X)
-    return X, None
+    if kind == "":
+        _refuse_other(X)
+    return (X.matrix, X.names) if isinstance(X, Dataset) else (X, None)
 
 
 def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
@@ -175,8 +186,6 @@ def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
 
 def _refuse_other(X: Any) -> None:
     """Raise an error for texts, edges, None and collections that are not of numbers."""
-    if sparse.issparse(X):  # a DOK array is a dict
-        return
     if isinstance(X, str | bytes | PathLike):
         raise ValueError(
             f"this is text ({str(X)[:40]!r}), not a matrix; read the file first, for example with "
@@ -188,7 +197,8 @@ def _refuse_other(X: Any) -> None:
             "this is a list of texts; count their words first, for example with scikit-learn's "
             'TfidfVectorizer, and use affinity="cosine".'
         )
-    _refuse_edges(X)
+    if isinstance(X, list | tuple) and X and all(_is_edge(row) for row in X):
+        _refuse_edges("networkx.Graph(edges), or G.add_weighted_edges_from(edges) for weights")
     if X is None or isinstance(X, dict | set | int | float | list | tuple):
         try:
             is_array = np.asarray(X, dtype=np.float64).ndim > 0
@@ -201,18 +211,8 @@ def _refuse_other(X: Any) -> None:
             )
 
 
-def _refuse_edges(A: Any) -> None:
-    """Refuse a list of edges, and a DataFrame that is one."""
-    remedy = ""
-    if is_frame(A):
-        ends = find_ends(list(A.columns))
-        if ends and A.shape[0] != A.shape[1]:
-            source, target = (A.columns[k] for k in ends)
-            remedy = f"networkx.from_pandas_edgelist(df, {source!r}, {target!r}, edge_attr=True)"
-    elif isinstance(A, list | tuple) and A and all(_is_edge(row) for row in A):
-        remedy = "G = networkx.Graph(), and G.add_edges_from(edges) or add_weighted_edges_from"
-    if remedy:
-        raise ValueError(f"this is a list of edges, not similarities; make it a graph: {remedy}.")
+def _refuse_edges(remedy: str) -> NoReturn:
+    raise ValueError(f"this is a list of edges, not similarities; make it a graph: {remedy}.")
 
 
 def find_ends(names: Sequence[Any]) -> list[int] | None:
@@ -229,6 +229,14 @@ def _is_edge(row: Any) -> bool:
 
 
 # --- pandas ----------------------------------------------------------------------------------
+
+
+def _from_pandas(frame: Any) -> Dataset:
+    ends = find_ends(list(frame.columns))
+    if ends and frame.shape[0] != frame.shape[1]:
+        source, target = (frame.columns[k] for k in ends)
+        _refuse_edges(f"networkx.from_pandas_edgelist(df, {source!r}, {target!r}, edge_attr=True)")
+    return Dataset(_frame_values(frame), _frame_names(frame))
 
 
 def _frame_values(frame: Any) -> Any:
@@ -281,14 +289,6 @@ def first_difference(first: Sequence[Any], second: Sequence[Any]) -> str:
 # --- graphs ----------------------------------------------------------------------------------
 
 
-def is_networkx(A: Any) -> bool:
-    return hasattr(A, "adjacency") and hasattr(A, "nodes")
-
-
-def is_igraph(A: Any) -> bool:
-    return hasattr(A, "get_edgelist") and hasattr(A, "vs")
-
-
 def _from_networkx(G: Any, weight: str | None) -> Dataset:
     names, edges = list(G), list(G.edges(data=True))
     index = {node: k for k, node in enumerate(names)}
@@ -322,9 +322,8 @@ def _matrix(
     n = len(sides)
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     _refuse_bipartite(sides, ends)
-    if weight is not None and weight not in attributes:
-        _check_missing_weight(weight, attributes)
-    weights: list[Any] = attributes[weight] if weight in attributes else [1] * len(ends)
+    weight = _weight_key(weight, attributes)
+    weights: list[Any] = [1] * len(ends) if weight is None else attributes[weight]
     try:
         values = np.array(weights, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
@@ -348,22 +347,31 @@ def _matrix(
     return A
 
 
-def _check_missing_weight(weight: str, attributes: dict[str, list[Any]]) -> None:
-    """Refuse an attribute that no edge has; without "weight", warn of other numeric attributes."""
-    if weight != "weight":
+def _weight_key(weight: str | None, attributes: dict[str, list[Any]]) -> str | None:
+    """Return the attribute with the weights; with "auto", warn of unused numeric attributes."""
+    if weight == "auto":
+        weight = "weight" if "weight" in attributes else None
+        others = {k: x for k, x in attributes.items() if k not in ("weight", *EDGE_IDS)}
+        numeric = [k for k, values in others.items() if all(map(_is_number, values))]
+        if numeric:
+            unweighted = "no edge has the attribute 'weight', so every edge has weight 1; "
+            warnings.warn(
+                f"{'' if weight else unweighted}the numeric edge attributes "
+                f"{', '.join(map(repr, numeric))} are not used. Choose with edge_weight="
+                f"{numeric[0]!r} or edge_weight={weight!r}, an argument of fit and of "
+                "inputs.to_similarity_matrix, whose result all functions accept.",
+                stacklevel=6,
+            )
+    elif weight is not None and weight not in attributes:
         known = ", ".join(map(repr, attributes)) or "none"
         raise ValueError(
             f"edge_weight={weight!r}, but no edge has this attribute; the edges have: {known}."
         )
-    numeric = [k for k, values in attributes.items() if all(isinstance(x, Real) for x in values)]
-    if numeric:
-        warnings.warn(
-            "no edge has the attribute 'weight', so every edge has weight 1; the numeric "
-            f"attributes {', '.join(map(repr, numeric))} are not used. Pass "
-            f"edge_weight={numeric[0]!r}, or None for edges of weight 1, to fit, or to "
-            "inputs.to_similarity_matrix(G, edge_weight=...) and its result to other functions.",
-            stacklevel=5,
-        )
+    return weight
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def _refuse_bipartite(sides: list[Any], ends: Array) -> None:
@@ -381,10 +389,6 @@ def _refuse_bipartite(sides: list[Any], ends: Array) -> None:
 
 
 # --- AnnData ---------------------------------------------------------------------------------
-
-
-def _is_anndata(A: Any) -> bool:
-    return hasattr(A, "obsp") and hasattr(A, "obs_names")
 
 
 def _from_anndata(adata: Any, key: str) -> Dataset:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from odsymnmf.inputs import is_frame
+from odsymnmf.inputs import kind_of
 from odsymnmf.utils import Array, as_csr
 
 
@@ -141,6 +141,6 @@ def nonzeros(M: Any) -> sparse.csr_array:
 
 def names_of(H: Any) -> list[Any] | None:
     """Return the names of the items of a DataFrame, a model or a Factorization."""
-    if is_frame(H):
+    if kind_of(H) == "pandas":
         return list(H.index)
     return getattr(H, "item_names_" if hasattr(H, "membership_") else "names", None)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_scalar
 
-from odsymnmf.inputs import features_and_names, is_frame
+from odsymnmf.inputs import features_and_names, kind_of
 from odsymnmf.membership_view import MembershipView, as_matrix, as_view, names_of
 from odsymnmf.similarity import Gram, Similarity, as_similarity
 from odsymnmf.solvers.losses import make_solver
@@ -298,7 +298,8 @@ def top_features(
     [['ship'], ['cow', 'the']]
     """
     if names is None:
-        names = list(X.columns) if is_frame(X) else getattr(X, "feature_names", None)
+        is_frame = kind_of(X) == "pandas"
+        names = list(X.columns) if is_frame else getattr(X, "feature_names", None)
     X, _ = features_and_names(X)
     X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     M = as_matrix(H)
@@ -533,7 +534,7 @@ def _indicator(labels: Array, shape: tuple[int, ...], dtype: Any) -> Array:
 
 def _like(H: Any, values: Array) -> Any:
     """Return values of the items as a Series or DataFrame if H is a DataFrame."""
-    if not is_frame(H):
+    if kind_of(H) != "pandas":
         return values
     if values.ndim == 2:
         return type(H)(values, index=H.index, columns=H.columns)

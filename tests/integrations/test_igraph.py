@@ -23,6 +23,8 @@ def test_same_matrix_as_networkx():
     theirs, ours = inputs.to_similarity_matrix(weighted), inputs.to_similarity_matrix(G)
     assert_array_equal(theirs.matrix.toarray(), ours.matrix.toarray())
     assert ours.names == theirs.names
+    parallel = ig.Graph.from_networkx(nx.MultiGraph(weighted))  # numbers the edges of a pair
+    assert_array_equal(inputs.to_similarity_matrix(parallel).matrix.data, ours.matrix.data)
     G.vs["name"] = [name.upper() for name in theirs.names]
     assert inputs.to_similarity_matrix(G).names == G.vs["name"]
 
@@ -43,9 +45,11 @@ def test_parallel_edges_and_weights():
     G = ig.Graph(
         [(0, 1), (0, 1), (1, 2)], edge_attrs={"weight": [2, 3, np.nan], "years": [1, 1, 7]}
     )
-    assert inputs.to_similarity_matrix(G).matrix[0, 1] == 5
-    assert inputs.to_similarity_matrix(G).names is None
-    assert np.isnan(inputs.to_similarity_matrix(G).matrix[2, 1])
+    with pytest.warns(UserWarning, match="'years' are not used.*='weight'"):
+        data = inputs.to_similarity_matrix(G)
+    assert data.matrix[0, 1] == 5
+    assert data.names is None
+    assert np.isnan(data.matrix[2, 1])
     assert inputs.to_similarity_matrix(G, edge_weight="years").matrix[2, 1] == 7
     del G.es["weight"]
     with pytest.warns(UserWarning, match="'years' are not used"):

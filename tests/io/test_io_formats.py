@@ -111,6 +111,10 @@ def test_an_edge_attribute_by_name(read):
     assert values(read(text, "a.graphml", weight_column="strength")) == [[0, 5], [5, 0]]
     ignored = "edge attributes ignored: 'strength' (choose one with weight_column=)"
     assert read(text, "a.graphml").messages[0] == ignored
+    networkx.set_edge_attributes(G, {("a", "b"): {"value": 2, "id": 1}})
+    text = "\n".join(networkx.generate_gml(G))
+    assert read(text, "a.gml").messages[0] == ignored
+    assert read(text, "a.gml", weight_column="value").messages == []
     with pytest.raises(io.InputError, match="no edge has an attribute 'x'"):
         read(text, "a.graphml", weight_column="x")
 

@@ -251,6 +251,7 @@ def test_same_seed_same_bits_and_too_few_sweeps_warn(monkeypatch):
     assert np.array_equal(f.H.toarray(), od.factorize(A, "auto").H.toarray())
     with pytest.warns(match="no convergence to tol"):
         assert od.factorize(A, "auto", tol=0, max_iter=2).status == "max_iter"
+    assert od.factorize(A, "auto", tol=0, max_iter=40).status == "max_iter"  # labels are final
 
 
 def test_nothing_of_n_times_r_is_made_on_the_way():

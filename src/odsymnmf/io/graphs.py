@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from odsymnmf.inputs import EDGE_IDS
 from odsymnmf.io.symmetrize import EdgeList
 from odsymnmf.utils import Array, check_memory
 
@@ -41,7 +42,7 @@ def read_graph(data: bytes, format: str, weight_column: str | int | None = None)
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     weights = _weights(graph, weight_column, 1.0 if format in ("gexf", "pajek") else None)
     messages = []
-    if weights is None and (unused := _numeric_attributes(graph)):
+    if weight_column is None and (unused := _numeric_attributes(graph)):
         messages.append(f"edge attributes ignored: {unused} (choose one with weight_column=)")
     directed = graph.is_directed() if format not in ("adjlist", "edges") else None
     names = _attribute(graph, LABELS, distinct=True) or [str(node) for node in graph]
@@ -140,9 +141,10 @@ def _attribute(graph: Any, keys: tuple[str, ...], *, distinct: bool) -> list[str
 
 
 def _numeric_attributes(graph: Any) -> str:
-    """Return the attributes of edges that are numbers, quoted."""
+    """Return the attributes of edges that are numbers, but neither weights nor ids, quoted."""
     items = [item for *_, data in graph.edges(data=True) for item in data.items()]
-    return ", ".join({short_repr(key): 0 for key, value in items if isinstance(value, int | float)})
+    keys = dict.fromkeys(key for key, value in items if isinstance(value, int | float))
+    return ", ".join(short_repr(key) for key in keys if key not in (*WEIGHTS, *EDGE_IDS))
 
 
 def _weights(graph: Any, weight: Any, default: float | None) -> Array | None:

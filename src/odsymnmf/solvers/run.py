@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from odsymnmf.membership_view import MembershipView
 from odsymnmf.persistence import prefixed, without_prefix
 from odsymnmf.solvers.checkpoint import Checkpoint
 from odsymnmf.solvers.restarts import restart_column, restart_order
@@ -142,6 +143,9 @@ class Run:
         self.history: Array = np.empty(0)
         self.end = np.nan  # f(H) of the result
         self.loss_terms: dict[str, float] | None = None
+        # Whether labels (argmax) changed in the second half of max_iter sweeps; those before it.
+        self.labels_changed = False
+        self._labels: Any = None
         self._stopped = False
         self._violation = 1.0
         self._zero_objective = float(solver.objective_at_zero()) if min_gain > 0 else np.inf
@@ -182,6 +186,8 @@ class Run:
                 self.status = "converged"
             elif self._stopped:
                 self.status = "stopped"
+            elif state.n_iter > 0:
+                self.labels_changed = not np.array_equal(self._labels, self._argmax())
             self._finish()
         except KeyboardInterrupt:
             self.status = "interrupted"
@@ -211,6 +217,8 @@ class Run:
 
     def _sweep(self) -> None:
         state = self.state
+        if state.n_iter == (self.max_iter - 1) // 2:
+            self._labels = self._argmax()
         if self.order is None or self.callback is None:
             result = self.sweep()
         else:
@@ -236,6 +244,12 @@ class Run:
             self._report()
         if state.round < self.restarts:
             state.stalled = result.decrease <= STALL * self.objective
+
+    def _argmax(self) -> Array:
+        """Return the column of the largest entry of every row of H."""
+        if isinstance(self.H, np.ndarray):
+            return self.H.argmax(axis=1)
+        return MembershipView(self.H.csr()).labels
 
     def _begin_round(self) -> None:
         """Queue the columns for a round of restarts."""
