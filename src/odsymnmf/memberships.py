@@ -70,7 +70,8 @@ def labels(H: Any) -> Any:
     M = as_matrix(H)
     if sparse.issparse(M):
         return as_view(H).labels
-    return _like(H, np.where(M.any(axis=1), M.argmax(axis=1), -1))
+    values = np.where(M.any(axis=1), M.argmax(axis=1), -1)
+    return values if M is H else _like(H, values)
 
 
 def canonical_order(H: Any) -> NDArray[np.intp]:

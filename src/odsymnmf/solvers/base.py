@@ -216,8 +216,9 @@ class PairwiseLoss:
         An entry whose column is zero elsewhere does not change f; it becomes ``empty``.
         """
         items, decreases, violations = self.begin_sweep(items), np.zeros(2), []
-        row_blocks = self.A.row_blocks(items)
-        if self._products is not None:
+        if self._products is None:
+            row_blocks = self.A.row_blocks(items)
+        else:
             row_blocks = self._products.blocks(items, self._H)
         for block, rows in row_blocks:
             block_decreases, violation, _ = self._solve(block, rows, None, empty)
