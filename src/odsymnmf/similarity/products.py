@@ -108,8 +108,6 @@ class GramProducts(CsrProducts):
         self.X, self.norms, self.Z, self.first_feature = X, norms, Z, first_feature
         self.columns = X if columns is None else columns
         super().__init__(self.columns)
-        # For each round: its features, and X^T of its items as CSR.
-        self._features: dict[tuple[int, int], tuple[Array, Any]] = {}
 
     def source(self, items: Array, H: Array) -> Any:
         from odsymnmf.kernels.sources import Features
@@ -119,12 +117,11 @@ class GramProducts(CsrProducts):
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
-        key = int(round.items[0]), len(round.items)
-        if key not in self._features:
+        if "features" not in round.cache:
             columns = self.columns[round.items].T.tocsr()
             features = np.flatnonzero(np.diff(columns.indptr))
-            self._features[key] = features + self.first_feature, columns[features]
-        features, columns = self._features[key]
+            round.cache["features"] = features + self.first_feature, columns[features]
+        features, columns = round.cache["features"]
         # Cut into ranges of all features, so that a range has the same worker in every round.
         cuts = np.searchsorted(features, [*range(0, self.X.shape[1], N_SPARSE), self.X.shape[1]])
         return [

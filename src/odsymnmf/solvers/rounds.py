@@ -44,12 +44,14 @@ class SweepResult(NamedTuple):
 class Round(NamedTuple):
     """Items that are solved at once, and their positions in the round (-1: not in the round).
 
-    ``pieces`` are slices of ``items``: each is the work of one task.
+    ``pieces`` are slices of ``items``: each is the work of one task. ``cache`` is for what depends
+    on the items alone.
     """
 
     items: Array
     position: Array
     pieces: list[slice]
+    cache: dict[str, Any]
 
 
 class RowUpdates(NamedTuple):
@@ -119,7 +121,7 @@ class Rounds:
         solver = self.solver
         position = np.full(solver.n, -1, dtype=np.int32)
         parts = partition(solver.n, solver.run_length)
-        return [Round(items, position, solver.pieces(items)) for items in parts]
+        return [Round(items, position, solver.pieces(items), {}) for items in parts]
 
     @cached_property
     def tolerance(self) -> float:
@@ -143,7 +145,7 @@ class Rounds:
 
     def _solve(self, round: Round) -> list[tuple[Array, float]]:
         """Solve the rows of a round and apply them if f decreases, else those of its halves."""
-        solver, (items, position, pieces) = self.solver, round
+        solver, (items, position, pieces, _) = self.solver, round
         solver.begin_round()
         position[items] = np.arange(len(items), dtype=np.int32)
         owners = None if self.owners is None else self.owners[items[[p.start for p in pieces]]]
@@ -161,9 +163,10 @@ class Rounds:
                 self.n_splits += 1
                 position[items] = -1
                 parts = [
-                    Round(h, position, solver.pieces(h)) for h in halves(items, solver.run_length)
+                    Round(half, position, solver.pieces(half), {})
+                    for half in halves(items, solver.run_length)
                 ]
-                return [result for half in parts for result in self._solve(half)]
+                return [result for part in parts for result in self._solve(part)]
         self.threads.run(solver.apply_tasks(round, updates, corrections))
         solver.apply_change(updates)
         position[items] = -1
