@@ -76,11 +76,11 @@ def test_degrees_of_features_with_both_signs_are_those_of_some(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 6))
     K = np.abs(X @ X.T)
     np.fill_diagonal(K, 0)
-    exact = od.similarity.gram(X).summary()
+    exact = od.similarity.gram(X).summary
     assert_allclose(exact.degrees, K.sum(axis=1))
     assert exact.has_negative
     monkeypatch.setattr("odsymnmf.similarity.features.N_SIGN_SAMPLES", 30)
-    assert_allclose(od.similarity.gram(X).summary().degrees, K.sum(axis=1), rtol=0.5)
+    assert_allclose(od.similarity.gram(X).summary.degrees, K.sum(axis=1), rtol=0.5)
 
 
 def test_unknown_pairs_have_no_part_in_degrees(graph):
@@ -91,7 +91,7 @@ def test_unknown_pairs_have_no_part_in_degrees(graph):
     emptied = A.copy()
     emptied[3, :60] = emptied[:60, 3] = 0
     for make in (np.array, sparse.csr_array):
-        assert_allclose(as_similarity(make(missing)).summary().degrees, emptied.sum(axis=1))
+        assert_allclose(as_similarity(make(missing)).summary.degrees, emptied.sum(axis=1))
 
 
 def test_normalize_none_is_the_method_of_the_paper(graph):
