@@ -412,7 +412,9 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
                 "a checkpoint with n_init > 1 needs an int as random_state: without it, a resumed "
                 "fit would have other initializations."
             )
-        given = {name: getattr(self, name) for name in OPTION_NAMES if hasattr(self, name)}
+        given = self.get_params(deep=False)
+        for name in given.keys() - OPTION_NAMES:
+            del given[name]
         options = FitOptions(**given, diagonal=self._diagonal)
         if self.n_init > 1 and options.sparse_membership == "auto":
             options = replace(options, sparse_membership=False)
