@@ -26,10 +26,6 @@ class Precomputed:
     reference: Any = None
     normalization: Normalization | None = None
 
-    def fit(self, X: Any) -> Any:
-        """Return the similarities of the items to each other."""
-        return X
-
     def compare(self, X: Any) -> Any:
         """Return the similarities of new items to the fitted ones, not normalized."""
         return X
@@ -67,6 +63,7 @@ class Cosine(Precomputed):
     """Cosines of the rows of X."""
 
     def fit(self, X: Any) -> Any:
+        """Return the similarities of the items to each other."""
         A = cosine(X)
         self.reference = A.X
         return A
@@ -87,6 +84,7 @@ class Kernel(Precomputed):
         self.kernel = kernel
 
     def fit(self, X: Any) -> Any:
+        """Return the similarities of the items to each other."""
         self.reference = X.copy()  # X may be modified after the fit
         return self.kernel(X, X)
 
@@ -107,6 +105,7 @@ class NearestNeighborGraph(Precomputed):
         return NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(self.reference)
 
     def fit(self, X: Any) -> Any:
+        """Return the similarities of the items to each other."""
         self.reference = X.copy()
         links = self.neighbors.kneighbors_graph()
         return links.maximum(links.T).astype(X.dtype)
@@ -118,7 +117,7 @@ class NearestNeighborGraph(Precomputed):
 AFFINITIES = ("precomputed", "cosine", "rbf", "nearest_neighbors")
 
 
-def make_affinity(options: Any) -> Precomputed:
+def make_affinity(options: Any) -> Any:
     """Return the affinity of an estimator; ValueError if it is not known."""
     affinity = options.affinity
     if callable(affinity):

@@ -290,13 +290,14 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if self.affinity == "precomputed":
             data = to_similarity_matrix(X, edge_weight=edge_weight)
             # scikit-learn stores the names of a DataFrame's columns itself.
-            X, input_names = (X if kind_of(X) == "pandas" else data.matrix), data.names
+            A = self._validated(X if kind_of(X) == "pandas" else data.matrix, reset=True)
+            input_names = data.names
         else:
             X, input_names = features_and_names(X)
+            A = self._affinity.fit(self._validated(X, reset=True))
         names = names or input_names
-        X = self._validated(X, reset=True)
-        raw = as_similarity(self._affinity.fit(X), weights_for(weights, names), self.zero_weight)
-        self._fit(X, raw, self._number_of_clusters(raw, options), options)
+        raw = as_similarity(A, weights_for(weights, names), self.zero_weight)
+        self._fit(raw, self._number_of_clusters(raw, options), options)
         self.item_names_ = names
         return self
 
@@ -315,12 +316,12 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         options = check_options(options, r, weights, self.zero_weight, name="n_clusters")
         with RemoteSimilarity(client, X, r, self.loss, self.affinity) as raw:
             self.n_features_in_ = raw.n_features or raw.n
-            self._fit(X, raw, r, options)
+            self._fit(raw, r, options)
         del self.similarity_
         self.item_names_ = getattr(X, "names", None)
         return self
 
-    def _fit(self, X: Any, raw: Any, r: int | None, options: FitOptions) -> None:
+    def _fit(self, raw: Any, r: int | None, options: FitOptions) -> None:
         """Fit ``raw`` similarities, which are not normalized yet, and set the fitted attributes."""
         problem = prepare(raw, r, options)
         settings = problem.settings

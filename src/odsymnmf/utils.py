@@ -60,7 +60,9 @@ def asymmetry(dtype: Any) -> float:
 
 
 def as_csr(X: Any, name: str) -> Any:
-    """Return a sparse X of any format as CSR; ValueError if an index is out of range.
+    """Return a sparse X of any format as CSR without duplicates; ValueError if it is not valid.
+
+    Indices are int32 if they suffice, for which kernels are compiled.
 
     Examples
     --------
@@ -74,6 +76,8 @@ def as_csr(X: Any, name: str) -> Any:
     try:
         if hasattr(X, "check_format"):
             X.check_format(full_check=True)
+            if hasattr(X, "indptr") and (np.diff(X.indptr) < 0).any():
+                raise ValueError("indptr decreases")  # not checked by SciPy if the last is 0
         elif X.format == "coo" and X.nnz:  # scipy has no method for it
             for index, size in zip((X.row, X.col), X.shape, strict=True):
                 if not 0 <= index.min() <= index.max() < size or len(index) != len(X.data):
@@ -83,7 +87,13 @@ def as_csr(X: Any, name: str) -> Any:
             f"{name} is not a valid sparse matrix: {error}. Create it from its entries: "
             "scipy.sparse.coo_array((values, (rows, columns)), shape=(n, m))."
         ) from None
-    return sparse.csr_array(X)
+    A = sparse.csr_array(X)
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    index = np.int32 if max(A.nnz, *A.shape) < 2**31 else np.int64
+    indices, indptr = A.indices.astype(index, copy=False), A.indptr.astype(index, copy=False)
+    return sparse.csr_array((A.data, indices, indptr), shape=A.shape)
 
 
 def squared(X: Array) -> Array:

@@ -25,9 +25,6 @@ def read_matrix(file: BinaryIO, format: str) -> tuple[Any, list[str]]:
         if sparse.issparse(matrix):
             n_stored = matrix.nnz
             matrix = as_csr(matrix, "the matrix")
-            if (np.diff(matrix.indptr) < 0).any():  # not checked by SciPy if the last is 0
-                raise ValueError("indptr decreases")
-            matrix.sum_duplicates()
             if matrix.nnz < n_stored:
                 messages = [f"entries given more than once are summed: {n_stored - matrix.nnz}"]
     except (MemoryError, UnicodeDecodeError):

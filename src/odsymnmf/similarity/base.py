@@ -332,7 +332,8 @@ def pair_squares(X: Array) -> float:
     """
     n, m = X.shape
     if m < n:
-        total_squares, fourths = np.sum(squared(X) ** 2), np.sum(row_squares(X) ** 2)
+        lengths = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        total_squares, fourths = np.sum(squared(X) ** 2), np.sum(lengths**2)
         if 2.0 * fourths <= total_squares:
             return float(total_squares - fourths)
     total, D = 0.0, np.zeros((m, m) if m < n else 0)

@@ -36,19 +36,21 @@ class CsrProducts:
     task_owners: Array | None = None
 
     def __init__(self, A: Any):
+        from odsymnmf.kernels.sources import Neighbors
+
         self.A = A
         # Mean number of entries in a row.
         self.entries = A.nnz // A.shape[0] if sparse.issparse(A) else A.shape[1]
+        if sparse.issparse(A):
+            self._source: Any = Neighbors(A.indptr, _unsigned(A.indices), A.data)
 
     def source(self, items: Array, H: Array) -> Any:
-        from odsymnmf.kernels.sources import Neighbors
-
-        return Neighbors(self.A.indptr, _unsigned(self.A.indices), self.A.data)
+        return self._source
 
     def blocks(self, items: Array, H: Array) -> Iterator[tuple[Array, Any]]:
-        source, r = self.source(items, H), H.shape[1]
+        r = H.shape[1]
         for b in blocks(len(items), max(1, CALL_WORK // ((max(1, self.entries) + r) * r))):
-            yield items[b], source
+            yield items[b], self._source
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task] | None:
         """Return tasks for the sum of A_ij d_i . d_j; None: stored pairs are visited one by one."""
@@ -108,12 +110,10 @@ class GramProducts(CsrProducts):
         self.X, self.norms, self.Z, self.first_feature = X, norms, Z, first_feature
         self.columns = X if columns is None else columns
         super().__init__(self.columns)
+        if sparse.issparse(X):
+            from odsymnmf.kernels.sources import Features
 
-    def source(self, items: Array, H: Array) -> Any:
-        from odsymnmf.kernels.sources import Features
-
-        X = self.X
-        return Features(X.indptr, _unsigned(X.indices), X.data, self.Z, self.norms)
+            self._source = Features(X.indptr, _unsigned(X.indices), X.data, Z, norms)
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         steps = np.subtract(rows, H[round.items], dtype=np.float64)

@@ -69,7 +69,12 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
             )
         if shape[0] == 0:
             raise ValueError("A is empty (0 x 0); there is nothing to factorize.")
-        S, unknown = _wrap(A)
+        if sparse.issparse(A):
+            matrix, diagonal, unknown = clean_rows(A)
+            S = Sparse(matrix, diagonal)
+        else:
+            A = _as_array(A)
+            S, unknown = Dense(A), _unknown_pairs(A)
     layers = [] if weights is None else [check_weights(weights, S.n)]
     if not is_new and (layers or default != 1.0):
         layers.insert(0, S.weights.listed())
@@ -111,18 +116,13 @@ def check_range(A: Any) -> None:
     )
 
 
-def _wrap(A: Any) -> tuple[Similarity, Any]:
-    """Return the similarities of an array or a sparse matrix, and the pairs that are NaN."""
-    if sparse.issparse(A):
-        rows = clean_rows(A)
-        return Sparse(rows.matrix, rows.diagonal), rows.unknown
+def _as_array(A: Any) -> Array:
+    """Return an array of floats in C or Fortran order, NaN where a masked array is masked."""
     mask = np.ma.getmask(A)
     A = as_floats(np.asarray(A), "A")
     if np.any(mask):
         A = np.where(mask, np.asarray(np.nan, dtype=A.dtype), A)
-    if not A.flags.f_contiguous:
-        A = np.ascontiguousarray(A)
-    return Dense(A), _unknown_pairs(A)
+    return A if A.flags.f_contiguous else np.ascontiguousarray(A)
 
 
 def _unknown_pairs(A: Array, first: int = 0) -> Any:
@@ -184,7 +184,8 @@ def clean_rows(A: Any, first: int = 0) -> CleanRows:
         unknown = _unknown_pairs(A, first)
         A[np.isnan(A)] = 0
         return CleanRows(A, diagonal, unknown)
-    A = _canonical_csr(A, "A")
+    A = as_csr(A, "A")
+    A = with_data(A, as_floats(A.data, "A"))
     items = entry_rows(A)
     on_diagonal = items + first == A.indices
     diagonal = np.zeros(A.shape[0], dtype=A.dtype)
@@ -211,26 +212,13 @@ def refuse_infinite(A: Any, first: int = 0) -> None:
     )
 
 
-def _canonical_csr(X: Any, name: str) -> Any:
-    """Return X as CSR of floats without duplicates, with int32 indices if they suffice.
-
-    Kernels are compiled for int32.
-    """
-    X = as_csr(X, name)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    index = np.int32 if max(X.nnz, *X.shape) < 2**31 else np.int64
-    indices, indptr = X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-    return sparse.csr_array((as_floats(X.data, name), indices, indptr), shape=X.shape)
-
-
 def check_features(X: Any) -> Any:
     """Return X as finite CSR or a C-ordered array of floats."""
     if len(np.shape(X)) != 2 or 0 in np.shape(X):
         raise ValueError(f"X must be a table (items x features); got shape {np.shape(X)}.")
     if sparse.issparse(X):
-        X = _canonical_csr(X, "X")
+        X = as_csr(X, "X")
+        X = with_data(X, as_floats(X.data, "X"))
     else:
         X = np.ascontiguousarray(as_floats(np.asarray(X), "X"))
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():

@@ -116,8 +116,7 @@ def check_weights(weights: Any, n: int) -> Any:
     if weights.dtype.kind not in "biuf":
         raise ValueError(f"weights must hold real numbers; got dtype {weights.dtype}.")
     if sparse.issparse(weights):
-        W = as_csr(weights, "weights").copy()
-        W.sum_duplicates()
+        W = as_csr(weights, "weights")
     else:  # zeros are stored, too
         indices = np.tile(np.arange(n), n)
         W = sparse.csr_array((weights.ravel(), indices, np.arange(n + 1) * n), shape=(n, n))
