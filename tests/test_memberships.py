@@ -197,7 +197,7 @@ def test_assign_unassigned():
     assert assign_unassigned(H, A).tolist() == [1, 1, 1, 1, -1, -1]
     A[4, 3] = A[3, 4] = -1
     assert assign_unassigned(H, A).tolist() == [1, 1, 1, 1, -1, -1]
-    model = od.ODSymNMF(2).fit(od.datasets.les_miserables())
+    model = od.ODSymNMF(6).fit(od.datasets.les_miserables())
     model.labels_[:5] = -1
     before = model.labels_.copy()
     filled = assign_unassigned(model, od.datasets.les_miserables())
