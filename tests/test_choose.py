@@ -93,6 +93,7 @@ def test_planted_groups_are_found(graph, make):
     assert adjusted_rand_score(search.partitions[search.row], groups) > 0.9
     assert search.resolution == search.table["resolution"][search.row]
     assert "5 clusters: resolution" in str(search)
+    assert "array" not in repr(search)
 
 
 def test_table_has_coarser_and_finer_partitions(graph):

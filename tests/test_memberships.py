@@ -197,6 +197,13 @@ def test_assign_unassigned():
     assert assign_unassigned(H, A).tolist() == [1, 1, 1, 1, -1, -1]
     A[4, 3] = A[3, 4] = -1
     assert assign_unassigned(H, A).tolist() == [1, 1, 1, 1, -1, -1]
+    model = od.ODSymNMF(6).fit(od.datasets.les_miserables())
+    model.labels_[:5] = -1
+    before = model.labels_.copy()
+    filled = assign_unassigned(model, od.datasets.les_miserables())
+    assert_array_equal(filled[5:], before[5:])  # refined labels, not those of H
+    assert (filled[:5] >= 0).all()
+    assert_array_equal(model.labels_, before)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])

@@ -253,7 +253,8 @@ def _frame_values(frame: Any) -> Any:
                 f"the DataFrame contains values that are not numbers; column {column!r} is of type "
                 f"{kind}. Leave out or convert such columns (texts with scikit-learn's "
                 "TfidfVectorizer); if the first column holds the names, make it the index: "
-                "df.set_index(df.columns[0])."
+                "df.set_index(df.columns[0]); if the rows are edges, make a graph: "
+                "networkx.from_pandas_edgelist."
             ) from None
     return values
 

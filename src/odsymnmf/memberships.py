@@ -445,8 +445,8 @@ def assign_unassigned(H: ArrayLike, A: Any) -> NDArray[np.intp]:
 
     Parameters
     ----------
-    H : array-like of shape (n, r)
-        Memberships.
+    H : array-like of shape (n, r), or ODSymNMF
+        Memberships, or a model, whose ``labels_`` are used.
     A : array-like, scipy sparse matrix or array, or a similarity of n items
         Similarities.
 
@@ -462,9 +462,9 @@ def assign_unassigned(H: ArrayLike, A: Any) -> NDArray[np.intp]:
     >>> assign_unassigned([[1], [1], [0], [0]], A)
     array([ 0,  0,  0, -1])
     """
-    view = MembershipView(as_view(H).H)
+    view = as_view(H)
     check_memory(16 * view.n * view.r, "assigning items", "use labels(H)")
-    similarity, current = _similarity(A, view.n), view.labels
+    similarity, current = _similarity(A, view.n), view.labels.copy()
     while (current < 0).any() and (current >= 0).any():
         Z = _indicator(current, view.H.shape, similarity.dtype)
         K = similarity.matmul(Z, weighted=True)

@@ -165,6 +165,14 @@ def test_columns_by_argument(read, options, weights):
     assert (dataset.matrix[ann, bob], dataset.matrix[bob, cid]) == weights
 
 
+def test_columns_of_texts_are_pointed_out(read):
+    text = "It is a truth universally acknowledged that a man wants a wife"
+    expected = "'text' seems to hold texts; read them with io.read_texts (--text)"
+    for header, line in (("id,kind,text", f"a,x,{text}"), ("id,text", f"a,{text}")):
+        assert expected in read(f"{header}\n{line}\n", "a.csv").messages
+    assert not any("texts" in message for message in read("id,text\na,The Red Book\n").messages)
+
+
 def test_ids_and_further_numbers_need_columns(read):
     text = "1,2,1,2019\n2,3,2,2020\n"
     with pytest.raises(io.InputError, match=r"has 2 rows and 4 columns .* list columns= "):

@@ -42,7 +42,7 @@ class NumberOfClusters:
     evidence: str
     reason: str
     row: int | None
-    table: dict[str, Array]
+    table: dict[str, Array] = field(repr=False)
     partitions: list[Array] = field(repr=False)
 
     def __str__(self) -> str:

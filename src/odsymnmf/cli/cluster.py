@@ -62,6 +62,7 @@ def cluster(
 
     from odsymnmf import io, runs
     from odsymnmf.cli import summary
+    from odsymnmf.plots import count
 
     def note(line: str) -> None:
         if not quiet:
@@ -86,7 +87,7 @@ def cluster(
     seconds = {"read": time.perf_counter() - start}
     for line in data.messages:
         note(f"note: {line}")
-    note(f"read {len(data.names):,} items in {seconds['read']:.1f} s; clustering")
+    note(f"read {count(len(data.names), 'item')} in {seconds['read']:.1f} s; clustering")
     start = time.perf_counter()
     model = _fit(data, parameters, pairs, verbose=_verbose(quiet))
     seconds["fit"] = time.perf_counter() - start

@@ -255,6 +255,11 @@ def read_edges(
     elif header is None and find_ends(top) is None:
         messages.append(f"the first row is taken as a header: {shorten(top)}")
     messages += column_messages(names, used, typed=directed is not None)
+    texts = [name for k, name in enumerate(names) if any(len(r[k].split()) > 9 for r in rows)]
+    if texts:
+        messages.append(
+            f"{shorten(texts)} seems to hold texts; read them with io.read_texts (--text)"
+        )
     weights = None if used.weight is None else text.to_float(frame[used.weight], int(is_header))
     if not bipartite:
         return EdgeList(codes[0], codes[1], weights, items, messages, directed)
