@@ -369,8 +369,8 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             self.settings_ |= remarks(raw, self.labels_, may_suit_l1=may_suit_l1)
             if self.n_unassigned_ == raw.n and raw.max_value > 0:
                 warnings.warn(
-                    f"every item is unassigned: none of the {self.n_clusters_} clusters has two "
-                    "items; use fewer clusters",
+                    "every item is unassigned, because no cluster has two items; use fewer "
+                    "clusters, or another init",
                     stacklevel=3,
                 )
 
