@@ -181,7 +181,7 @@ def test_input_without_a_useful_result_warns(A, message):
 
 @pytest.mark.parametrize("n", [2, 3, 8])
 def test_as_many_clusters_as_items_warn(n):
-    with pytest.warns(UserWarning, match="none of the . clusters has two items"):
+    with pytest.warns(UserWarning, match="no cluster has two items"):
         assert (ODSymNMF(n).fit(np.ones((n, n))).labels_ == -1).all()
 
 
