@@ -49,7 +49,7 @@ def modularity(A, labels, resolution):
 def test_modularity_matches_its_definition(resolution):
     A = weighted_graph()
     labels = np.random.default_rng(1).integers(-1, 5, 60).astype(np.int32)
-    value = as_graph(A).modularity(Partition(labels, resolution))
+    value = as_graph(A).quality(Partition(labels, resolution))[1]
     assert value * A.max() == pytest.approx(modularity(A, labels, resolution))
 
 

@@ -24,7 +24,7 @@ from odsymnmf.fit import (
     warn_of,
 )
 from odsymnmf.fitted_model import FittedModelMixin
-from odsymnmf.inputs import features_and_names, kind_of, to_similarity_matrix, weights_for
+from odsymnmf.inputs import Dataset, features_and_names, kind_of, to_similarity_matrix
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.similarity import Similarity, as_similarity
 from odsymnmf.utils import RandomState, plain_signature, whole_number
@@ -296,7 +296,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             X, input_names = features_and_names(X)
             A = self._affinity.fit(self._validated(X, reset=True))
         names = names or input_names
-        raw = as_similarity(A, weights_for(weights, names), self.zero_weight)
+        raw = as_similarity(Dataset(A, names), weights, self.zero_weight)
         self._fit(raw, self._number_of_clusters(raw, options), options)
         self.item_names_ = names
         return self

@@ -19,7 +19,7 @@ from odsymnmf.fit import (
     warn_of,
 )
 from odsymnmf.init.arrays import from_array
-from odsymnmf.inputs import kind_of, to_similarity_matrix, weights_for
+from odsymnmf.inputs import Dataset, kind_of, to_similarity_matrix
 from odsymnmf.similarity import as_similarity
 from odsymnmf.solvers.losses import make_solver
 from odsymnmf.solvers.run import Callback
@@ -196,7 +196,7 @@ def factorize(
     else:
         data = to_similarity_matrix(A)
         names = names or data.names
-        similarity = as_similarity(data.matrix, weights_for(weights, names), zero_weight)
+        similarity = as_similarity(Dataset(data.matrix, names), weights, zero_weight)
         count = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
         problem = prepare(similarity, count, options)
         result = fit(problem.A, problem.r, problem.options)

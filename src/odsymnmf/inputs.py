@@ -143,7 +143,9 @@ def to_similarity_matrix(
 
 
 def kind_of(A: Any) -> str:
-    """Return "array" for a matrix of NumPy or SciPy, a key of KINDS, or "" for anything else."""
+    """Return "array" for a matrix, "dataset", a key of KINDS, or "" for anything else."""
+    if isinstance(A, Dataset):
+        return "dataset"
     if sparse.issparse(A) or (isinstance(A, np.ndarray) and A.ndim == 2):
         return "array"
     kinds = (kind for kind, names in KINDS.items() if all(hasattr(A, name) for name in names))
@@ -172,8 +174,6 @@ def features_and_names(X: Any) -> tuple[Any, list[Any] | None]:
 
 def weights_for(weights: Any, names: Sequence[Any] | None) -> Any:
     """Return weights of pairs as a matrix; if they have names, these must be those of A."""
-    if weights is None:
-        return None
     data = to_similarity_matrix(weights)
     if data.names is not None and names is not None and data.names != list(names):
         where = first_difference(data.names, names)

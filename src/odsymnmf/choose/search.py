@@ -366,7 +366,7 @@ class GraphSearch:
             half = sparse.coo_array((rng.permutation(weights), (i, j)), shape=(n, n))
             random = Graph(sparse.csr_array(half + half.T))
             labels = leiden(random.links, random.degrees, 1.0, rng)
-            values.append(random.modularity(Partition(labels, 1.0)) / random.degrees.sum())
+            values.append(random.quality(Partition(labels, 1.0))[1] / random.degrees.sum())
         return bool(modularity > np.mean(values) + N_DEVIATIONS * np.std(values))
 
 

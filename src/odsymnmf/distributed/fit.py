@@ -49,7 +49,7 @@ class RemoteSimilarity:
     degrees = Similarity.degrees
     inverse_sqrt_degrees = Similarity.inverse_sqrt_degrees
     without_rounding = Similarity.without_rounding
-    recompute_if_cancelled = Similarity.recompute_if_cancelled
+    recompute = Similarity.recompute
     summary = Similarity.summary
 
     def __init__(self, client: Any, X: Any, r: int, loss: str, affinity: str = "precomputed"):

@@ -71,26 +71,40 @@ class Graph:
         node = np.arange(len(self.degrees))
         for _, _, groups in levels:
             node = groups[node]
-        labels, resolution = search_resolution(coarse, volume, np.bincount(node), r, rng)
+        # Smaller groups do not count. A column with a single item explains nothing.
+        min_size = max(2.0, MIN_FRACTION * len(node) / r)
+        labels, resolution = search_resolution(coarse, volume, np.bincount(node), r, min_size, rng)
         while levels:
             G, volume, groups = levels.pop()
             labels = move(G, volume, resolution, rng, renumber(labels[groups]))
-        return Partition(merge(self.links, self.degrees, labels, r, resolution), resolution)
-
-    def modularity(self, partition: Partition) -> float:
-        """Return the modularity of the labels at the resolution, up to a constant factor."""
-        labels = partition.labels.astype(np.int32, copy=False)
-        inside = np.zeros(labels.max(initial=-1) + 1)
-        local_moving.inner_sums(self.links, labels, np.ones(len(labels)), inside)
-        volume = np.bincount(labels[labels >= 0], weights=self.degrees[labels >= 0])
-        if not volume.any():
-            return 0.0
-        return float(inside.sum() - partition.resolution / self.degrees.sum() * (volume @ volume))
+        labels = renumber(labels)
+        between, volume = aggregate(self.links, self.degrees, labels)
+        W, sizes = as_matrix(between), np.bincount(labels)
+        large = np.flatnonzero(sizes >= min_size)
+        if len(large) < r:
+            several = np.flatnonzero((sizes > 1) & (volume > 0))
+            large = np.sort(several[np.argsort(-volume[several], kind="stable")[:r]])
+        group = np.full(len(volume), -1, dtype=np.int32)
+        group[large] = np.arange(len(large))
+        if len(large) > r:
+            rate = resolution / self.degrees.sum()
+            group[large] = merge_pairs(W[large][:, large], volume[large], r, rate)
+        if (group < 0).any():
+            join_groups(W, volume, group)
+        return Partition(np.asarray(group[labels]), resolution)
 
     def quality(self, partition: Partition) -> tuple[int, float]:
-        """Return the number of groups of at least two items, then the modularity."""
-        sizes = np.bincount(partition.labels[partition.labels >= 0])
-        return int(np.count_nonzero(sizes > 1)), self.modularity(partition)
+        """Return the number of groups of at least two items, then the modularity.
+
+        Modularity is that at the resolution, up to a constant factor.
+        """
+        labels = partition.labels.astype(np.int32, copy=False)
+        inside, known = np.zeros(labels.max(initial=-1) + 1), labels >= 0
+        local_moving.inner_sums(self.links, labels, np.ones(len(labels)), inside)
+        volume = np.bincount(labels[known], weights=self.degrees[known])
+        rate = partition.resolution / self.degrees.sum() if volume.any() else 0.0
+        n_groups = np.count_nonzero(np.bincount(labels[known]) > 1)
+        return int(n_groups), float(inside.sum() - rate * (volume @ volume))
 
     def refine(self, partition: Partition) -> Partition:
         """Improve labels by a degree-corrected block model, then by local moving."""
@@ -141,7 +155,7 @@ def coarsen(
 
 
 def search_resolution(
-    G: Links, volume: Array, sizes: Array, r: int, rng: np.random.Generator
+    G: Links, volume: Array, sizes: Array, r: int, min_size: float, rng: np.random.Generator
 ) -> tuple[Array, float]:
     """Bisect the resolution until r groups are found; failing that, the next number above r."""
     low, high, resolution = 0.0, np.inf, 1.0
@@ -149,7 +163,7 @@ def search_resolution(
     result: tuple[Array, float] = (np.zeros(len(volume), dtype=np.int32), resolution)
     for _ in range(N_STEPS):
         labels = leiden(G, volume, resolution, rng)
-        count = int(np.count_nonzero(is_large(np.bincount(labels, weights=sizes), r)))
+        count = int(np.count_nonzero(np.bincount(labels, weights=sizes) >= min_size))
         if (count < r, abs(count - r)) < best:
             best, result = (count < r, abs(count - r)), (labels, resolution)
         if count == r:
@@ -160,11 +174,6 @@ def search_resolution(
         else:
             resolution = resolution / 2.0 if low == 0 else float(np.sqrt(low * high))
     return result
-
-
-def is_large(sizes: Array, r: int) -> Array:
-    """Return which groups count as clusters. A column with a single item explains nothing."""
-    return sizes >= max(2.0, MIN_FRACTION * sizes.sum() / r)
 
 
 def leiden(
@@ -229,25 +238,6 @@ def renumber(labels: Array) -> Array:
     """Return the labels as 0, ..., k - 1."""
     numbers = np.cumsum(np.bincount(labels) > 0, dtype=np.int32) - np.int32(1)
     return np.asarray(numbers[labels])
-
-
-def merge(G: Links, degrees: Array, labels: Array, r: int, resolution: float) -> Array:
-    """Merge the large groups down to r by modularity; the other groups join these.
-
-    Items without links get -1.
-    """
-    labels = renumber(labels)
-    between, volume = aggregate(G, degrees, labels)
-    W = as_matrix(between)
-    sizes = np.bincount(labels)
-    large = np.flatnonzero(is_large(sizes, r))
-    if len(large) < r:
-        several = np.flatnonzero((sizes > 1) & (volume > 0))
-        large = np.sort(several[np.argsort(-volume[several], kind="stable")[:r]])
-    group = np.full(len(volume), -1, dtype=np.int32)
-    group[large] = merge_pairs(W[large][:, large], volume[large], r, resolution / degrees.sum())
-    join_groups(W, volume, group)
-    return np.asarray(group[labels])
 
 
 def merge_pairs(W: sparse.csr_array, volume: Array, r: int, rate: float) -> Array:

@@ -247,11 +247,11 @@ class Similarity(ABC):
             np.einsum("ij,ij->i", residual, residual, out=errors[b])
         return errors
 
-    def recompute_if_cancelled(self, H: Array, value: float, terms: float) -> float:
-        """Return a squared error, pair by pair where its terms cancel."""
-        if value < CANCELLED * terms and float(self.n) ** 2 * H.shape[1] <= MAX_PAIRWISE:
-            return float(np.sum(self.pairwise_errors(np.arange(self.n), H)))
-        return max(value, 0.0)
+    def recompute(self, H: Array, value: float) -> float:
+        """Return a squared error pair by pair, because its terms cancel; ``value`` for large n."""
+        if float(self.n) ** 2 * H.shape[1] > MAX_PAIRWISE:
+            return max(value, 0.0)
+        return float(np.sum(self.pairwise_errors(np.arange(self.n), H)))
 
     def explained(self, H: Array) -> tuple[float, float]:
         """Return sum_{i != j} w_ij A_ij p_ij and sum_{i != j} w_ij p_ij^2."""

@@ -152,7 +152,8 @@ class Gram(Similarity):
         value = self.sum_of_squares - 2.0 * inner + squares
         # matmul subtracts the diagonal, which is a term that may cancel.
         diagonal = float(self.diagonal @ np.einsum("ij,ij->i", H, H))
-        return self.recompute_if_cancelled(H, value, self.sum_of_squares + squares + 2 * diagonal)
+        terms = self.sum_of_squares + squares + 2 * diagonal
+        return self.recompute(H, value) if value < CANCELLED * terms else value
 
 
 def _off_diagonal(rows: Any, first: int) -> float:

@@ -27,6 +27,8 @@ BLOCK_ROWS = 128
 N_SPARSE, N_DENSE = 2**11, 64
 # Multiply-adds per call of a kernel: Ctrl-C is handled between calls.
 CALL_WORK = 2**26
+# Types of indices for kernels: Numba then omits the test for negative indices.
+UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
 
 
 class CsrProducts:
@@ -42,7 +44,9 @@ class CsrProducts:
         # Mean number of entries in a row.
         self.entries = A.nnz // A.shape[0] if sparse.issparse(A) else A.shape[1]
         if sparse.issparse(A):
-            self._source: Any = Neighbors(A.indptr, _unsigned(A.indices), A.data)
+            self._source: Any = Neighbors(
+                A.indptr, A.indices.view(UNSIGNED[A.indices.dtype]), A.data
+            )
 
     def source(self, items: Array, H: Array) -> Any:
         return self._source
@@ -113,7 +117,8 @@ class GramProducts(CsrProducts):
         if sparse.issparse(X):
             from odsymnmf.kernels.sources import Features
 
-            self._source = Features(X.indptr, _unsigned(X.indices), X.data, Z, norms)
+            indices = X.indices.view(UNSIGNED[X.indices.dtype])
+            self._source = Features(X.indptr, indices, X.data, Z, norms)
 
     def corrections(self, round: Any, H: Array, rows: Array) -> list[Task]:
         steps = np.subtract(rows, H[round.items], dtype=np.float64)
@@ -133,7 +138,8 @@ class GramProducts(CsrProducts):
         from odsymnmf.kernels.rounds import feature_changes
 
         r = steps.shape[1]
-        Z_new, indices = np.empty((len(features), r)), _unsigned(columns.indices)
+        Z_new = np.empty((len(features), r))
+        indices = columns.indices.view(UNSIGNED[columns.indices.dtype])
         args = features, indptr, indices, columns.data, steps, self.Z, Z_new
         return float(feature_changes(*args, np.empty(r), np.empty(r))), (features, Z_new)
 
@@ -229,8 +235,3 @@ def block_product(A: Array, V: Array, items: Array) -> tuple[Array, Array]:
     G += rows[:, :first] @ V[:first]
     G += rows[:, stop:] @ V[stop:]
     return G, S
-
-
-def _unsigned(indices: Array) -> Array:
-    """Return the indices as unsigned integers: Numba then omits the test for negative indices."""
-    return indices.view(f"u{indices.itemsize}")

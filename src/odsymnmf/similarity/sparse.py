@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odsymnmf.similarity.base import (
+    CANCELLED,
     Similarity,
     indicator,
     pair_squares,
@@ -69,7 +70,7 @@ class Sparse(Similarity):
 
     def scale(self, s: Array) -> "Sparse":
         s = s.astype(self.dtype)
-        data = self.A.data * s[entry_rows(self.A)]
+        data = self.A.data * np.repeat(s, np.diff(self.A.indptr))
         data *= s[self.A.indices]
         A = with_data(self.A, data)
         return Sparse(A, self.diagonal * s**2, self.weights.scale(s))
@@ -109,4 +110,4 @@ class Sparse(Similarity):
         sums = self.stored_sums(np.arange(self.n), H)
         stored, squares = np.sum(sums[:, 1]), np.sum(sums[:, 3])
         value, terms = float(all_pairs + stored - squares), float(all_pairs + stored)
-        return self.recompute_if_cancelled(H, value, terms)
+        return self.recompute(H, value) if value < CANCELLED * terms else value

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.inputs import to_similarity_matrix, weights_for
+from odsymnmf.inputs import Dataset, to_similarity_matrix, weights_for
 from odsymnmf.similarity.base import Similarity, clear_diagonal
 from odsymnmf.similarity.dense import Dense
 from odsymnmf.similarity.sparse import Sparse
@@ -54,12 +54,12 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
     if not isinstance(zero_weight, Real) or not 0 <= float(zero_weight) < np.inf:
         raise ValueError(f"zero_weight must be a number >= 0; got {zero_weight!r}.")
     default = float(zero_weight)
+    data = Dataset(A, None) if isinstance(A, Similarity) else to_similarity_matrix(A)
+    A = S = data.matrix
+    if weights is not None:
+        weights = weights_for(weights, data.names)
     is_new, unknown = not isinstance(A, Similarity), None
-    if not is_new:
-        S, weights = A, weights_for(weights, None)
-    else:
-        data = to_similarity_matrix(A)
-        A, weights = data.matrix, weights_for(weights, data.names)
+    if is_new:
         shape = np.shape(A)
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ValueError(
@@ -73,7 +73,11 @@ def as_similarity(A: Any, weights: Any = None, zero_weight: float = 1.0) -> Simi
             matrix, diagonal, unknown = clean_rows(A)
             S = Sparse(matrix, diagonal)
         else:
-            A = _as_array(A)
+            mask = np.ma.getmask(A)
+            A = as_floats(np.asarray(A), "A")
+            if np.any(mask):
+                A = np.where(mask, np.asarray(np.nan, dtype=A.dtype), A)
+            A = A if A.flags.f_contiguous else np.ascontiguousarray(A)
             S, unknown = Dense(A), _unknown_pairs(A)
     layers = [] if weights is None else [check_weights(weights, S.n)]
     if not is_new and (layers or default != 1.0):
@@ -114,15 +118,6 @@ def check_range(A: Any) -> None:
         f"the largest similarity, {where}, is {largest:.6g}; in {A.dtype} it must be from {low:g} "
         f"to {high:g}. Multiply {name} by a power of ten."
     )
-
-
-def _as_array(A: Any) -> Array:
-    """Return an array of floats in C or Fortran order, NaN where a masked array is masked."""
-    mask = np.ma.getmask(A)
-    A = as_floats(np.asarray(A), "A")
-    if np.any(mask):
-        A = np.where(mask, np.asarray(np.nan, dtype=A.dtype), A)
-    return A if A.flags.f_contiguous else np.ascontiguousarray(A)
 
 
 def _unknown_pairs(A: Array, first: int = 0) -> Any:
@@ -190,8 +185,10 @@ def clean_rows(A: Any, first: int = 0) -> CleanRows:
     on_diagonal = items + first == A.indices
     diagonal = np.zeros(A.shape[0], dtype=A.dtype)
     diagonal[items[on_diagonal]] = A.data[on_diagonal]
-    A = keep_entries(A, ~(on_diagonal | (A.data == 0)))
-    del items, on_diagonal
+    dropped = on_diagonal | (A.data == 0)
+    if dropped.any():
+        A = keep_entries(A, ~dropped)
+    del items, on_diagonal, dropped
     nan = np.isnan(A.data)
     if not nan.any():
         return CleanRows(A, diagonal, None)

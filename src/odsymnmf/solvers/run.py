@@ -70,8 +70,8 @@ class State:
         Column j is tried only if the objective is below ``retry_below[j]``.
     work_done : int
         Entries in the rows that restarts have visited.
-    objective : float or None
-        f(H) without penalty; None until it is first used.
+    objective : float
+        f(H) without penalty, updated by the decreases; NaN if it is not needed.
     converged : bool
         Whether the last sweep met the tolerance.
     stalled : bool
@@ -86,7 +86,7 @@ class State:
     accepted: int = 0
     retry_below: Array = field(default_factory=lambda: np.empty(0))
     work_done: int = 0
-    objective: float | None = None
+    objective: float = np.nan
     converged: bool = False
     stalled: bool = False
 
@@ -148,6 +148,7 @@ class Run:
         self._labels: Any = None
         self._stopped = False
         self._violation = 1.0
+        self._needs_objective = callback is not None or self.restarts > 0 or min_gain > 0
         self._zero_objective = float(solver.objective_at_zero()) if min_gain > 0 else np.inf
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -171,6 +172,8 @@ class Run:
             self.solver.load(without_prefix("sums", arrays))
         state = self.state
         try:
+            if self._needs_objective and np.isnan(state.objective):
+                state.objective = self.solver.objective(self.H)
             while not self._stopped:
                 if checkpoint:
                     checkpoint.save(self)
@@ -208,13 +211,6 @@ class Run:
         if min(self.solver.scales) > 0:
             self.loss_terms = self.solver.loss_terms(self.H)
 
-    @property
-    def objective(self) -> float:
-        """f(H) without penalty: computed at the first use, then updated by the decreases."""
-        if self.state.objective is None:
-            self.state.objective = self.solver.objective(self.H)
-        return self.state.objective
-
     def _sweep(self) -> None:
         state = self.state
         if state.n_iter == (self.max_iter - 1) // 2:
@@ -229,21 +225,20 @@ class Run:
         else:
             self.H = self.solver.H.copy()
         state.decreases.append(result.decrease)
-        if state.objective is not None:
-            state.objective = max(0.0, state.objective - result.loss_decrease)
+        state.objective = max(state.objective - result.loss_decrease, 0.0)  # NaN stays NaN
         violation = result.violation
         if self.solver.relative_tol:
             state.first_violation = state.first_violation or violation
             violation /= state.first_violation or 1.0
         state.converged = violation <= self.tol
         if self.min_gain > 0:
-            gain = self.min_gain * (self._zero_objective - self.objective)
+            gain = self.min_gain * (self._zero_objective - state.objective)
             state.converged = state.converged or result.decrease <= gain
         self._violation = float(violation)
         if self.callback is not None:
             self._report()
         if state.round < self.restarts:
-            state.stalled = result.decrease <= STALL * self.objective
+            state.stalled = result.decrease <= STALL * state.objective
 
     def _argmax(self) -> Array:
         """Return the column of the largest entry of every row of H."""
@@ -274,18 +269,18 @@ class Run:
                 state.round = self.restarts  # no further round
             return
         j = state.queue.pop(0)
-        if self.objective < state.retry_below[j]:
-            attempt = restart_column(self.solver, j, self._degrees, self.objective)
+        if state.objective < state.retry_below[j]:
+            attempt = restart_column(self.solver, j, self._degrees, state.objective)
             state.work_done += attempt.work
             if attempt.decrease > 0:
                 self.H[attempt.items] = self.solver.H[attempt.items]
                 state.decreases.append(attempt.decrease)
-                state.objective = max(0.0, self.objective - attempt.decrease)
+                state.objective = max(state.objective - attempt.decrease, 0.0)
                 state.restarts.append(len(state.decreases))
                 state.converged = False
                 state.retry_below[j] = np.inf
             else:
-                state.retry_below[j] = self.objective + attempt.decrease
+                state.retry_below[j] = state.objective + attempt.decrease
             if self.callback is not None:
                 self._report(j)
 
@@ -318,5 +313,6 @@ class Run:
             if self._reported is None:
                 self._reported = self.in_given_order(self.H)
             H = self._reported
-        sweep = Sweep(self.state.n_iter, self.objective, H, column, self._violation, rows)
+        state = self.state
+        sweep = Sweep(state.n_iter, state.objective, H, column, self._violation, rows)
         self._stopped = bool(self.callback(sweep)) or self._stopped
