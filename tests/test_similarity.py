@@ -22,8 +22,8 @@ from problems import (
 from scipy import sparse
 
 import odsymnmf as od
-from odsymnmf import similarity
-from odsymnmf.similarity import Sparse, as_similarity, base
+from odsymnmf import similarity, utils
+from odsymnmf.similarity import Sparse, as_similarity
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_size_of_blocks_does_not_change_the_result(monkeypatch, kind):
         return [swept(as_input(kind, X), H, *loss, count=12) for loss in LOSSES]
 
     expected, fits = results("sparse"), memberships(as_input(kind, X))
-    monkeypatch.setattr(base, "BLOCK_ENTRIES", 90 * 7)
+    monkeypatch.setattr(utils, "BLOCK_ENTRIES", 90 * 7)
     assert_same(memberships(as_input(kind, X)), fits, 1e-9)
     assert_same(results(kind), expected, 1e-9)
 

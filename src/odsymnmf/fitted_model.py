@@ -72,7 +72,7 @@ class FittedModelMixin:
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         H, options = self.membership_, self._row_options
-        pieces = blocks(X.shape[0], max(1, base.BLOCK_ENTRIES // H.shape[0]))
+        pieces = blocks(X.shape[0], width=H.shape[0])
         rows = [solve_new_rows(self._affinity.to_fitted(X[b]), H, *options) for b in pieces]
         return sparse.vstack(rows, format="csr") if sparse.issparse(H) else np.concatenate(rows)
 
@@ -137,8 +137,7 @@ class FittedModelMixin:
         X = self._validated(X, reset=False)
         options = self._row_options
         # Sparse memberships have sparse similarities, which need no blocks.
-        size = X.shape[0] if sparse.issparse(H) else max(1, base.BLOCK_ENTRIES // n)
-        pieces = blocks(X.shape[0], size)
+        pieces = blocks(X.shape[0], X.shape[0] if sparse.issparse(H) else None, width=n)
         parts = [_held_out_loss(self._affinity.to_fitted(X[b]), H, *options) for b in pieces]
         loss, zero_loss = np.sum(parts, axis=0)
         return float(1 - loss / zero_loss) if zero_loss > 0 else 0.0
@@ -427,7 +426,7 @@ def _sparse_loss(S: Any, X: Any, H: Any, scales: Scales, zero_weight: float) -> 
     squares = float((X.T @ X).multiply(H.T @ H).sum())
     loss, zero_loss = zero_weight * (scales.l1 * products + scales.l2 * squares), 0.0
     rows = entry_rows(S)
-    for b in blocks(S.nnz, base.BLOCK_ENTRIES):
+    for b in blocks(S.nnz):
         p = np.asarray(X[rows[b]].multiply(H[S.indices[b]]).sum(axis=1)).ravel()
         loss -= zero_weight * float(np.sum(pair_losses(p, scales)))
         known = ~np.isnan(S.data[b])

@@ -20,6 +20,8 @@ Array = NDArray[Any]
 
 # Bytes of a cache line.
 CACHE_LINE = 64
+# Entries of a block of rows that are computed or copied at a time.
+BLOCK_ENTRIES = 2**22
 # Multiply-adds of one product; Ctrl-C is handled between products.
 MAX_PRODUCT_WORK = 2**30
 # Smaller allocations, in bytes, are not checked: the check would take longer than a small fit.
@@ -48,8 +50,12 @@ def optional_import(module: str, needed_by: str, install: str) -> Any:
         ) from error
 
 
-def blocks(n: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most ``size`` that cover range(n)."""
+def blocks(n: int, size: int | None = None, *, width: int = 1) -> Iterator[slice]:
+    """Yield slices of at most ``size`` that cover range(n).
+
+    By default, these are blocks of BLOCK_ENTRIES entries of rows that have ``width`` entries.
+    """
+    size = max(1, BLOCK_ENTRIES // max(1, width)) if size is None else size
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 

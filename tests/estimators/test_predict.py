@@ -124,7 +124,7 @@ def test_blocks_change_nothing(monkeypatch):
     A = planted()
     model = ODSymNMF(3, affinity="rbf", loss="l1").fit(A)
     expected = model.predict_membership(A)
-    monkeypatch.setattr("odsymnmf.similarity.base.BLOCK_ENTRIES", 5 * 33)
+    monkeypatch.setattr("odsymnmf.utils.BLOCK_ENTRIES", 5 * 33)
     assert_allclose(model.predict_membership(A), expected, atol=1e-12)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from odsymnmf import kernels
-from odsymnmf.utils import Array
+from odsymnmf.utils import Array, blocks
 
 # The virtual diagonal of A, as a multiple of the largest similarity.
 SELF_SIMILARITY = 2.0
@@ -59,7 +59,7 @@ class ColumnBuilder:
         scores = self.v[items] - np.einsum("il,l->i", self.B[items], self.c)
         order = np.argsort(-scores, kind="stable")
         items = items[order[scores[order] > 0] if only_positive else order]
-        for b in A.item_blocks(len(items)):
+        for b in blocks(len(items), width=A.row_entries):
             self.solver.set_greedy_entries(items[b], self.H, self.column)
         return items
 

@@ -11,8 +11,6 @@ from scipy import sparse
 from odsymnmf.similarity.weights import PairWeights, entry_rows, with_data
 from odsymnmf.utils import Array, blocks, squared
 
-# Entries of a block of rows that are computed or copied at a time.
-BLOCK_ENTRIES = 2**22
 # Rows whose errors are computed at a time, pair by pair.
 N_ERROR_ROWS = 16
 # A sum is computed pair by pair where less than this fraction of its terms is left.
@@ -146,18 +144,13 @@ class Similarity(ABC):
 
     def row_blocks(self, items: Array) -> Iterator[tuple[Array, Any]]:
         """Yield blocks of the items with their rows."""
-        for b in self.item_blocks(len(items)):
+        for b in blocks(len(items), width=self.row_entries):
             yield items[b], self.rows(items[b])
-
-    def item_blocks(self, count: int | None = None) -> Iterator[slice]:
-        """Cut the first ``count`` items (default: all) into blocks of BLOCK_ENTRIES entries."""
-        count = self.n if count is None else count
-        return blocks(count, max(1, BLOCK_ENTRIES // max(1, self.row_entries)))
 
     def to_csr(self) -> sparse.csr_array:
         """Return the similarities that are not zero, without the diagonal."""
         pieces = []
-        for b in self.item_blocks():
+        for b in blocks(self.n, width=self.row_entries):
             pieces.append(sparse.csr_array(self.dense_rows(np.arange(b.start, b.stop))))
         return sparse.vstack(pieces, format="csr")
 
@@ -184,7 +177,7 @@ class Similarity(ABC):
     def group_sums(self, group: Array, count: int) -> Array:
         """Return sum of A_ij over the pairs i != j of groups g and h, for all g and h."""
         sums, groups = np.zeros((count, count)), indicator(group, count)
-        for b in self.item_blocks():
+        for b in blocks(self.n, width=self.row_entries):
             rows = self.dense_rows(np.arange(b.start, b.stop))
             sums += groups[:, b] @ (groups @ rows.T).T
         return sums
@@ -225,7 +218,7 @@ class Similarity(ABC):
         from odsymnmf.kernels.objective import pair_sums
 
         sums = np.empty((len(items), 4))
-        for b in self.item_blocks(len(items)):
+        for b in blocks(len(items), width=self.row_entries):
             pair_sums(items[b], self.rows(items[b]), None, H, sums[b])
         return sums
 
@@ -306,9 +299,8 @@ def scale_rows(X: Any, s: Array) -> Any:
 
 def inner_product(H: Array, V: Array) -> float:
     """Return <H, V> in double precision, in pieces: Ctrl-C is handled between them."""
-    rows = max(1, BLOCK_ENTRIES // max(1, H.shape[1]))
     total = 0.0
-    for b in blocks(len(H), rows):
+    for b in blocks(len(H), width=H.shape[1]):
         total += float(np.einsum("ij,ij->", H[b], V[b], dtype=np.float64))
     return total
 
@@ -316,7 +308,7 @@ def inner_product(H: Array, V: Array) -> float:
 def pair_products(H: Array) -> float:
     """Return sum_{i != j} h_i . h_j: 2 sum_i h_i . (sum of the rows before i)."""
     total, passed = 0.0, np.zeros(H.shape[1])
-    for b in blocks(len(H), max(1, BLOCK_ENTRIES // max(1, H.shape[1]))):
+    for b in blocks(len(H), width=H.shape[1]):
         before = np.cumsum(H[b], axis=0, dtype=np.float64) + passed
         total += float(H[b.start] @ passed) + float(np.einsum("ij,ij->", H[b][1:], before[:-1]))
         passed = before[-1]

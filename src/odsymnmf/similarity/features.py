@@ -141,7 +141,7 @@ class Gram(Similarity):
         items = np.unique(np.linspace(0, self.n - 1, count).astype(np.intp))
         degrees, n_terms = np.zeros(self.n), np.full(self.n, len(items))
         n_terms[items] -= 1
-        for b in self.item_blocks(len(items)):
+        for b in blocks(len(items), width=self.row_entries):
             degrees += np.abs(self.dense_rows(items[b])).sum(axis=0)
         degrees *= (self.n - 1) / np.maximum(n_terms, 1)
         return degrees, True, 1.0, False

@@ -34,11 +34,6 @@ SHARE_POWER = 2.0
 MAX_UNDONE = 8
 
 
-def _copies(in_place: bool, sums: Array, peak: Array) -> tuple[Array, Array]:
-    """Return sums over H that a kernel may change: in a round, they are copies."""
-    return (sums, peak) if in_place else (sums.copy(), peak.copy())
-
-
 class L2(PairwiseLoss):
     """sum_{i != j} w_ij (A_ij - h_i . h_j)^2."""
 
@@ -57,7 +52,9 @@ class L2(PairwiseLoss):
     def _solve(self, items: Array, rows: Any, new: NewRows | None, empty: float = 0.0) -> Solved:
         l2, H, r, in_place = kernels.l2, self._H, self.r, new is None
         work, bounds = l2.workspace(r), kernels.rows.Bounds(self.upper, empty)
-        gram = l2.GramState(*_copies(in_place, self.gram.D, self.gram.peak))
+        gram = l2.GramState(self.gram.D, self.gram.peak)
+        if not in_place:  # the kernel may change these
+            gram = l2.GramState(gram.D.copy(), gram.peak.copy())
         decrease, violation = l2.l2_rows(
             items, rows, self.A.weights.for_kernel(items, r), self.diagonal, H, H, gram, work,
             bounds, 1, in_place, H if new is None else new.rows, UNUSED,
@@ -112,9 +109,11 @@ class L1(PairwiseLoss):
         l1, H, sums, in_place = kernels.l1, self._H, self.columns, new is None
         new = new or NewRows(H, UNUSED, sums.W, NO_GRAM)
         weights = self.A.row_weights(items)
+        columns = l1.ColumnState(sums.W, sums.peak, sums.nonzero)
+        if not in_place:  # the kernel may change these
+            columns = l1.ColumnState(sums.W.copy(), sums.peak.copy(), sums.nonzero)
         decrease, violation, pair_terms = l1.l1_rows(
-            items, rows, weights, self.A.weights.for_kernel(items, 0), H, H,
-            l1.ColumnState(*_copies(in_place, sums.W, sums.peak), sums.nonzero),
+            items, rows, weights, self.A.weights.for_kernel(items, 0), H, H, columns,
             l1.workspace(rows, weights is not None, self.r),
             kernels.rows.Bounds(self.upper, empty), 1, in_place, new.rows, new.moved, new.W,
         )  # fmt: skip
@@ -148,10 +147,12 @@ class Mixed(PairwiseLoss):
         in_place, sums = new is None, self.columns
         new = new or NewRows(H, UNUSED, sums.W, NO_GRAM)
         weights, second_terms = self.A.row_weights(items), 0.0
-        state = mixed.State(
-            l1.ColumnState(*_copies(in_place, sums.W, sums.peak), sums.nonzero),
-            l2.GramState(*_copies(in_place, self.gram.D, self.gram.peak)),
-        )
+        columns = l1.ColumnState(sums.W, sums.peak, sums.nonzero)
+        gram = l2.GramState(self.gram.D, self.gram.peak)
+        if not in_place:  # the kernel may change these
+            columns = l1.ColumnState(sums.W.copy(), sums.peak.copy(), sums.nonzero)
+            gram = l2.GramState(gram.D.copy(), gram.peak.copy())
+        state = mixed.State(columns, gram)
         work = mixed.Workspace(l1.workspace(rows, weights is not None, r), l2.workspace(r))
         first, second, violation, first_terms = mixed.mixed_rows(
             items, rows, weights, self.A.weights.for_kernel(items, r), H, H, state, work,
