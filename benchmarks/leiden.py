@@ -1,8 +1,8 @@
 """CPU time, agreement with known groups and memory, compared with igraph's Leiden.
 
 Each method runs in a separate process, on one core. Compilation and the construction of igraph's
-graph are not measured. Memory is the increase of the peak during the fit, relative to the size of
-the CSR arrays of the graph. A second table compares H with the converged fit from the same
+graph are not measured. Memory is the increase of the peak during the fit, H included, relative to
+the size of the CSR arrays of the graph; the size of H is given, too. A second table compares H with the converged fit from the same
 partition.
 """
 
@@ -37,10 +37,11 @@ def prepare_leiden_with_r(A: Any, r: int) -> Fit:
     return lambda: leiden_search(run, A.shape[0], r)
 
 
-# Functions of the graph and the number of groups that return the fit to be timed.
+# Functions of the graph and the number of groups that return the fit to be timed, which returns
+# labels or a model.
 METHODS: dict[str, Callable[[Any, int], Fit]] = {
-    "odsymnmf": lambda A, r: lambda: od.ODSymNMF(r).fit(A).labels_,
-    "odsymnmf, auto": lambda A, r: lambda: od.ODSymNMF("auto").fit(A).labels_,
+    "odsymnmf": lambda A, r: lambda: od.ODSymNMF(r).fit(A),
+    "odsymnmf, auto": lambda A, r: lambda: od.ODSymNMF("auto").fit(A),
     "Leiden": prepare_leiden,
     "Leiden with r": prepare_leiden_with_r,
 }
@@ -69,7 +70,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 
 def measure(path: str, method: str) -> None:
-    """Print CPU seconds, NMI, the number of clusters and memory as JSON."""
+    """Print CPU seconds, NMI, the number of clusters, memory and the size of H as JSON."""
     warnings.simplefilter("ignore")
     A, truth = planted(2000, 20)
     METHODS[method](A, 20)()  # compiles
@@ -79,12 +80,19 @@ def measure(path: str, method: str) -> None:
     fit = METHODS[method](A, len(np.unique(truth)))
     before = peak_memory()
     start = time.process_time()
-    labels = fit()
+    result = fit()
     seconds = time.process_time() - start
     growth = peak_memory() - before
-    size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
+    labels, H = getattr(result, "labels_", result), getattr(result, "membership_", np.empty(0))
     nmi = od.metrics.scores(labels, truth)["nmi"]
-    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), growth / size]))
+    memory = growth / n_bytes(A), n_bytes(H) / n_bytes(A)
+    print(json.dumps([seconds, nmi, len(np.unique(labels[labels >= 0])), *memory]))
+
+
+def n_bytes(A: Any) -> int:
+    if sparse.issparse(A):
+        return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes)
+    return int(A.nbytes)
 
 
 CODE = "import sys; from benchmarks.leiden import measure; measure(*sys.argv[1:])"
@@ -103,9 +111,9 @@ def rows(only: str) -> Iterator[list[str]]:
             del A
             results = {m: json.loads(in_new_process(CODE, path, m, **ONE_CORE)) for m in METHODS}
         reference = results["Leiden"][0]
-        for method, (seconds, nmi, count, memory) in results.items():
-            ratio = f"{seconds / max(reference, 1e-3):.2f}"
-            yield [name, method, f"{seconds:.2f}", ratio, f"{nmi:.3f}", str(count), f"{memory:.1f}"]
+        for method, (seconds, nmi, count, *memory) in results.items():
+            values = f"{seconds:.2f}", f"{seconds / max(reference, 1e-3):.2f}", f"{nmi:.3f}"
+            yield [name, method, *values, str(count), *(f"{part:.1f}" for part in memory)]
 
 
 # Name, graph, and options of the fit.
@@ -141,7 +149,16 @@ def explained() -> Iterator[list[str]]:
 
 def main(data: Path | None, only: str = "") -> None:
     warnings.simplefilter("ignore")
-    header = ["graph", "method", "CPU seconds", "/ Leiden", "NMI", "clusters", "memory / A"]
+    header = [
+        "graph",
+        "method",
+        "CPU seconds",
+        "/ Leiden",
+        "NMI",
+        "clusters",
+        "memory / A",
+        "H / A",
+    ]
     table("Compared with Leiden, with r given and not given", header, rows(only))
     if not only:
         header = ["graph", "components", "sweeps", "sweeps, converged", "explained / converged"]

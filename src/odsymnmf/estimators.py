@@ -27,7 +27,7 @@ from odsymnmf.fitted_model import FittedModelMixin
 from odsymnmf.inputs import Dataset, features_and_names, kind_of, to_similarity_matrix
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.utils import RandomState, plain_signature, whole_number
+from odsymnmf.utils import RandomState, blocks, plain_signature, whole_number
 
 
 class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -343,10 +343,12 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         if self.status_ != "converged":
             warn_of(replace(best, status=self.status_), problem.options, stacklevel=3)
         order, rule = canonical_order(best.H), settings.refine
-        if sparse.issparse(best.H):
-            H = best.H[:, order].sorted_indices()
-        else:
-            H = np.take(best.H, order, axis=1)
+        H = best.H
+        if sparse.issparse(H):
+            H = H[:, order].sorted_indices()
+        else:  # in place, because a copy may not fit into memory
+            for b in blocks(len(H), width=len(order)):
+                H[b] = H[b][:, order]
         graph, partition = problem.graph, problem.partition
         if rule is None:
             self.labels_ = labels(H)

@@ -236,21 +236,22 @@ def prepare(raw: Similarity, r: int | None, options: FitOptions) -> Problem:
     candidates for the partition, too. Its seed is fixed without ``random_state``.
     """
     warn_about_input(raw, r)
-    settings = decide(raw, r, options)
-    scaling = settings.normalization
+    settings, graph, partition = decide(raw, r, options), None, None
+    if isinstance(settings.init, str) and settings.init == "multilevel":
+        assert r is not None
+        graph, seed = Graph(nonnegative(raw)), 0
+        if options.random_state is not None:
+            seed = int(2**32 * as_random(options.random_state).uniform())
+        partition = graph.partition(r, seed)
+    scaling = settings.normalization  # only now: the partition needs the memory of a copy
     A = raw if scaling is None else raw.scale(scaling.roots)
     if settings.sparse:
         settings = replace(settings, upper=_sparse_bound(A, settings.upper, options.loss))
     options = replace(
         options, init=settings.init, upper=settings.upper, sparse_membership=settings.sparse
     )
-    if not (isinstance(settings.init, str) and settings.init == "multilevel"):
+    if r is None or graph is None or partition is None:
         return Problem(A, r, options, settings)
-    assert r is not None
-    graph, seed = Graph(nonnegative(raw)), 0
-    if options.random_state is not None:
-        seed = int(2**32 * as_random(options.random_state).uniform())
-    partition = graph.partition(r, seed)
     if 0 < len(graph.links.data) * r <= MAX_SPECTRAL_WORK and r <= A.n:
         with limit_blas_threads():
             H = rotate_to_axes(leading_eigenvectors(A, r))

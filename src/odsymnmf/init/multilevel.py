@@ -227,7 +227,8 @@ def aggregate(G: Links, volume: Array, labels: Array, count: int = 0) -> tuple[L
     """Return the graph of the groups, at least ``count``, and their volumes."""
     total = np.bincount(labels, weights=volume, minlength=count)
     indptr = np.empty(len(total) + 1, dtype=np.int64)
-    indices, data = np.empty(len(G.indices), dtype=np.int32), np.empty(len(G.indices))
+    capacity = min(len(G.indices), len(total) ** 2)
+    indices, data = np.empty(capacity, dtype=np.int32), np.empty(capacity)
     end = local_moving.aggregate(G, labels, indptr, indices, data)
     for array in (indices, data):  # in place: a copy would double the memory of a level
         array.resize(end, refcheck=False)
