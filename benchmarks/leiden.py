@@ -2,8 +2,8 @@
 
 Each method runs in a separate process, on one core. Compilation and the construction of igraph's
 graph are not measured. Memory is the increase of the peak during the fit, H included, relative to
-the size of the CSR arrays of the graph; the size of H is given, too. A second table compares H with the converged fit from the same
-partition.
+the size of the CSR arrays of the graph; the size of H is given, too. A second table compares H with
+the converged fit from the same partition.
 """
 
 import json
