@@ -101,7 +101,7 @@ def note_peaks(gram, work):
         root[l] = np.sqrt(peak[l])
 
 
-@inline
+@helper
 def _remove_row_exactly(k, H, D, peak, in_D):
     """Remove row k from D, by a new sum where subtracting would cancel; in_D becomes zero."""
     n, r = H.shape

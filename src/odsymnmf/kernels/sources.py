@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from odsymnmf.kernels.compile import inline, prefetch
+from odsymnmf.kernels.compile import INLINED_HELPER, inline, inlined_helper, prefetch
 
 
 class Neighbors(NamedTuple):
@@ -40,7 +40,7 @@ class Block(NamedTuple):
     gross: Any
 
 
-@inline
+@inlined_helper
 def add_rows(total, rows, weights, first, last, M):
     """Add weights[j] times row rows[j] of M for first <= j < last, four per pass over the total."""
     r = len(total)
@@ -172,7 +172,7 @@ def _by_storage(neighbors: Any, features: Any, block: Any) -> Any:
     def call(source, *args):
         return functions[type(source)](source, *args)
 
-    @overload(call, inline="always", strict=False)
+    @overload(call, strict=False, jit_options=INLINED_HELPER)
     def _(source, *args):
         return functions[source.instance_class]
 

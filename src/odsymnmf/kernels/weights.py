@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odsymnmf.kernels.compile import inline
+from odsymnmf.kernels.compile import helper, inlined_helper
 
 
 class Exceptions(NamedTuple):
@@ -46,7 +46,7 @@ def with_workspace(w0: float, exceptions: Exceptions, items: Any, r: int) -> Ker
     )
 
 
-@inline
+@inlined_helper
 def gather_exceptions(weights, at, H, x):
     """Set B[l, j] = H_jl, v_j and e_j = A_kj - x . h_j for the exceptions j of an item.
 
@@ -67,7 +67,7 @@ def gather_exceptions(weights, at, H, x):
     return count
 
 
-@inline
+@inlined_helper
 def add_exceptions(weights, count, l, q, a):
     """Return q and a with the exceptions: w0 q + sum_j v_j e_j H_jl and M_ll.
 
@@ -84,7 +84,7 @@ def add_exceptions(weights, count, l, q, a):
     return w0 * q + s, w0 * a + square, w0 * a, size
 
 
-@inline
+@inlined_helper
 def update_residuals(weights, count, l, change):
     """e_j -= change H_jl, after entry l has changed."""
     b, e = weights.B[l], weights.e
@@ -92,7 +92,7 @@ def update_residuals(weights, count, l, change):
         e[j] -= change * b[j]
 
 
-@inline
+@helper
 def exact_sum(weights, at, l, H, power):
     """Return sum_{i != k} w_ki H_il^power, the exceptions one by one: nothing cancels."""
     exceptions, k = weights.exceptions, at.item
