@@ -32,10 +32,15 @@ class Sweep:
 
     n_iter: int
     objective: float
-    H: Any
+    read: Callable[[], Any] = field(repr=False)
     column: int | None = None
     violation: float = 1.0
     rows: int | None = None
+
+    @property
+    def H(self) -> Any:
+        """The memberships; on a cluster, they are fetched from the workers when they are read."""
+        return self.read()
 
     @property
     def is_complete(self) -> bool:
@@ -129,7 +134,8 @@ class Run:
         min_gain: float = 0.0,
         order: Array | None = None,
     ):
-        self.solver, self.sweep = solver, sweep or solver.sweep
+        self.solver = solver
+        self.sweep: Any = sweep or solver.sweep
         self.max_iter, self.tol, self.callback = max_iter, tol, callback
         self.restarts = restarts if max_iter > 0 else 0
         self.checkpoint, self.min_gain, self.order = checkpoint, min_gain, order
@@ -137,6 +143,7 @@ class Run:
         # H after the last sweep or accepted restart; the CSR array for callbacks, if H is sparse.
         self.H = solver.H.copy()
         self._reported: Any = None
+        self._is_fetched = True
         self.state = State(retry_below=np.full(self.H.shape[1], np.inf))
         self.status: Status = "max_iter"
         self.history: Array = np.empty(0)
@@ -146,8 +153,15 @@ class Run:
         self._violation = 1.0
         self._zero_objective = float(solver.objective_at_zero()) if min_gain > 0 else np.inf
 
+    def _fetch(self) -> None:
+        """Fetch H from the workers of a cluster, unless that has been done since the last sweep."""
+        if not self._is_fetched:
+            self.sweep.fetch()
+            self.H[:], self._is_fetched = self.solver.H, True
+
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return plain values and arrays from which a run can resume after this step."""
+        self._fetch()
         H = self.solver.H
         state = dict(vars(self.state))
         arrays = {"H": H, "retry_below": state.pop("retry_below")}
@@ -192,6 +206,7 @@ class Run:
 
     def _finish(self) -> None:
         """Compute f(H), the history that ends with it, and the terms of the loss."""
+        self._fetch()
         if self.state.n_iter > 0:
             self.solver.clean_columns(self.H)
         self.end = self.solver.objective(self.H)
@@ -204,6 +219,7 @@ class Run:
     def objective(self) -> float:
         """f(H) without penalty: computed at the first use, then updated by the decreases."""
         if self.state.objective is None:
+            self._fetch()
             self.state.objective = self.solver.objective(self.H)
         return self.state.objective
 
@@ -214,7 +230,9 @@ class Run:
         else:
             result = self.sweep(self._rows_done)
         self._reported = None
-        if isinstance(self.H, np.ndarray):
+        if hasattr(self.sweep, "fetch"):
+            self._is_fetched = False
+        elif isinstance(self.H, np.ndarray):
             self.H[:] = self.solver.H
         else:
             self.H = self.solver.H.copy()
@@ -294,12 +312,17 @@ class Run:
         """Call the callback; if it returns True, the run ends after this step."""
         if self.callback is None:
             return
-        if self.order is None:
-            H = self.solver.H.view()
-            H.flags.writeable = False
-        else:
-            if self._reported is None:
-                self._reported = self.in_given_order(self.H)
-            H = self._reported
-        sweep = Sweep(self.state.n_iter, self.objective, H, column, self._violation, rows)
+        state = self.state
+        sweep = Sweep(state.n_iter, self.objective, self._readable_H, column, self._violation, rows)
         self._stopped = bool(self.callback(sweep)) or self._stopped
+
+    def _readable_H(self) -> Any:
+        """Return H for a callback."""
+        self._fetch()
+        if self.order is None:
+            H = self.H.view()
+            H.flags.writeable = False
+            return H
+        if self._reported is None:
+            self._reported = self.in_given_order(self.H)
+        return self._reported
