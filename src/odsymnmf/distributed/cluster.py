@@ -65,7 +65,7 @@ class WorkerGroup:
         self, client: Any, rows: RowBlocks, blocks: list[Any], layout: Layout, work: Array
     ):
         self.client, self.rows, self.layout, self.work = client, rows, layout, work
-        self.is_current = False
+        self.is_current = self._is_interrupted = False
         self._blocks: list[Any] | None = blocks
         self._workers: list[Any] = []
         self._addresses: list[str] = []
@@ -82,6 +82,9 @@ class WorkerGroup:
 
     def repeat(self, task: Callable[[], Any]) -> Any:
         """Return ``task()``; if a worker is lost, repeat it on the workers that are present."""
+        if self._is_interrupted:
+            self._is_interrupted = False
+            raise KeyboardInterrupt
         for attempt in range(N_TRIES):
             if not self._workers:
                 self.client.wait_for_workers(1, timeout=TIMEOUT)
@@ -97,14 +100,13 @@ class WorkerGroup:
                 time.sleep(CHECK_EVERY)
 
     def run(self, method: str, *args: Any) -> list[Any]:
-        """Call a method of all workers, once."""
+        """Call a method of all workers, once. Ctrl-C is raised by the next `repeat`."""
         calls = [worker.run(method, *args) for worker in self._workers]
         try:
             return self._wait(calls)
         except KeyboardInterrupt:
-            with suppress(Exception):  # the workers finish the call
-                self._wait(calls)
-            raise
+            self._is_interrupted = True
+            return self._wait(calls)
 
     def close(self) -> None:
         """End running calls, and release the memory of the workers."""

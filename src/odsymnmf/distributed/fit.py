@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from odsymnmf.distributed.cluster import WorkerGroup
 from odsymnmf.distributed.row_blocks import RowBlocks, facts_of, from_array
@@ -15,12 +14,14 @@ from odsymnmf.distributed.worker import Layout, Statistics
 from odsymnmf.similarity import Dense, Similarity, Sparse, base
 from odsymnmf.similarity.validation import check_range
 from odsymnmf.similarity.weights import EQUAL, PairWeights
-from odsymnmf.solvers.rounds import Rounds, SweepResult, row_tiles, tiles
+from odsymnmf.solvers.rounds import PackedRows, Rounds, SweepResult, row_tiles, tiles
 from odsymnmf.utils import Array, whole_number
 
 if TYPE_CHECKING:
     from odsymnmf.fit import FitOptions
 
+# Sweeps after which the client fetches H.
+FETCH_EVERY = 10
 INITS = ("random", "spectral")
 LOCAL = "fit it on one machine, with factorize(A.compute(), ...)"
 
@@ -162,7 +163,7 @@ class RemoteSimilarity:
 
     def _of_items(self, H: Array, function: Callable[..., Array]) -> Array:
         """Return what a function of A, items and H returns for all items."""
-        rows = sparse.csr_array(H.astype(self.dtype, copy=False))
+        rows = PackedRows.of(H.astype(self.dtype, copy=False))
 
         def task() -> list[Any]:
             self.group.is_current = False
@@ -203,33 +204,49 @@ class RemoteSimilarity:
 
 
 class RemoteRounds(Rounds):
-    """Sweeps by a group of workers; the client has copies of H and of the sums over H."""
+    """Sweeps by a group of workers, which keep H and the sums over H until they are fetched."""
 
     def __init__(self, group: WorkerGroup, solver: Any):
         super().__init__(solver)
         self.group = group
+        # Sweeps since H was fetched; they are repeated if a worker is lost.
+        self._n_sweeps = 0
         group.setup("set_loss", solver.name, solver.upper, self.tolerance)
 
     def __call__(self, progress: Any = None) -> SweepResult:
         """Update every row of H once."""
+        if self._n_sweeps == FETCH_EVERY:
+            self.fetch()
+        result: SweepResult = self._call("sweep")[0]
+        self._n_sweeps += 1
+        self.group.is_current = True
+        return result
+
+    def fetch(self) -> None:
+        """Set H and the sums over H of the solver to those of the last complete sweep."""
+        if self._n_sweeps == 0:
+            return
+        rows, sums = zip(*self._call("state"), strict=True)
+        for items, packed in zip(self.group.layout.ranges, rows, strict=True):
+            self.solver.H[items] = 0.0
+            packed.put(self.solver.H[items])
+        self.solver.load(sums[0])
+        self._n_sweeps = 0
+
+    def _call(self, method: str) -> list[Any]:
+        """Call a method of all workers, which have H of the last complete sweep."""
         group, solver = self.group, self.solver
 
-        def sweep() -> list[Any]:
-            sums = None
+        def task() -> list[Any]:
             if not group.is_current:
-                group.run("set_H", sparse.csr_array(solver.H))
-                sums = solver.state()
-            group.is_current = False
-            return group.run("sweep", sums)
+                group.run("set_H", PackedRows.of(solver.H), solver.state())
+                for _ in range(self._n_sweeps):
+                    group.run("sweep")
+            group.is_current = method != "sweep"
+            return group.run(method)
 
-        results = group.repeat(sweep)
-        for items, (_, _, rows) in zip(group.layout.ranges, results, strict=True):
-            solver.H[items] = rows.toarray()
-        result: SweepResult
-        result, sums, _ = results[0]
-        solver.load(sums)
-        group.is_current = True
-        return result
+        results: list[Any] = group.repeat(task)
+        return results
 
 
 def check_options(

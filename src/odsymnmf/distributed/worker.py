@@ -14,7 +14,7 @@ from odsymnmf.similarity import Dense, Sparse, products, validation
 from odsymnmf.similarity.base import row_squares, scale_rows
 from odsymnmf.similarity.weights import EQUAL, PairWeights, largest_difference
 from odsymnmf.solvers.losses import make_solver
-from odsymnmf.solvers.rounds import Rounds, RowUpdates
+from odsymnmf.solvers.rounds import PackedRows, Rounds, RowUpdates, SweepResult
 from odsymnmf.utils import Array, blocks
 
 # Rows of a dense product, as in Dense.matmul.
@@ -209,11 +209,13 @@ class FitWorker:
 
     # --- H ---------------------------------------------------------------------------------------
 
-    def set_H(self, H: sparse.csr_array) -> None:
-        """Set all rows of H."""
-        self.H = H.toarray()
+    def set_H(self, packed: PackedRows, sums: dict[str, Array] | None = None) -> None:
+        """Set H and, for sweeps, the sums over H."""
+        self.H = np.zeros(packed.shape, packed.values.dtype)
+        packed.put(self.H)
         if self.solver is not None:
             self.solver.H = self.H
+            self.solver.load(sums or {})
 
     def set_loss(self, name: str, upper: float, tolerance: float) -> None:
         """Set the loss of the sweeps, and the increase of f that counts as rounding."""
@@ -226,45 +228,26 @@ class FitWorker:
 
     def _share(self, results: list[Any]) -> list[list[Any]]:
         """Send the results of the own pieces to all workers; return those of all, by rank."""
-        messages = self.all_gather([compress(result) for result in results])
-        return [
-            results if rank == self.rank else [decompress(result) for result in message]
-            for rank, message in enumerate(messages)
+        messages = [
+            r._replace(rows=PackedRows.of(r.rows, r.moved)) if isinstance(r, RowUpdates) else r
+            for r in results
         ]
+        received = self.all_gather(messages)
+        received[self.rank] = results
+        return received
 
     def of_items(self, function: Callable[..., Array]) -> Array:
         """Return what a function of A, items and H returns for the own items."""
         return function(self.A, self.items, self.H)
 
-    def sweep(self, sums: dict[str, Array] | None) -> tuple[Any, ...]:
-        """Make one sweep; return its result, the sums over H and the own rows of H.
+    def sweep(self) -> SweepResult:
+        """Make one sweep."""
+        return self.rounds()
 
-        With ``sums``, these are set first.
-        """
-        if sums is not None:
-            self.solver.load(sums)
-        result = self.rounds()
+    def state(self) -> tuple[Any, Any]:
+        """Return the own rows of H, and the sums over H."""
         sums = self.solver.state() if self.rank == 0 else None
-        return result, sums, sparse.csr_array(self.H[self.row_range])
-
-
-def compress(result: Any) -> Any:
-    """Return the updates of a piece of a round with only the nonzeros of rows that moved."""
-    if not isinstance(result, RowUpdates):
-        return result
-    rows = result.rows[result.moved]
-    nonzero = rows != 0
-    return result._replace(rows=(rows.shape, np.packbits(nonzero), rows[nonzero]))
-
-
-def decompress(result: Any) -> Any:
-    """Return the argument of `compress`, with only the rows that moved."""
-    if not isinstance(result, RowUpdates):
-        return result
-    shape, bits, values = result.rows
-    rows = np.zeros(shape, values.dtype)
-    rows[np.unpackbits(bits, count=rows.size).reshape(shape).view(np.bool_)] = values
-    return result._replace(rows=rows)
+        return PackedRows.of(self.H[self.row_range]), sums
 
 
 def _all_rows(rows: Any, row_range: slice, n: int) -> Any:

@@ -21,6 +21,7 @@ from odsymnmf.solvers.objective import (
     error,
 )
 from odsymnmf.solvers.rounds import (
+    PackedRows,
     PairCorrection,
     Round,
     RowUpdates,
@@ -297,10 +298,11 @@ class PairwiseLoss:
         for part in parts:
             stop = start + len(part.moved)
             rows = self._buffer[start:stop]
-            if not np.may_share_memory(rows, part.rows):  # solved by another process
+            if isinstance(part.rows, PackedRows):  # solved by another process
                 if not part.moved.all():
-                    rows[:] = self._H[items[start:stop]]
-                rows[part.moved] = part.rows
+                    np.take(self._H, items[start:stop], axis=0, out=rows, mode="clip")
+                rows[part.moved] = 0.0
+                part.rows.put(rows)
             start = stop
             decreases += part.decreases
             for power, (total, increment) in enumerate(zip(change, part.change, strict=True)):

@@ -57,7 +57,7 @@ class Round(NamedTuple):
 class RowUpdates(NamedTuple):
     """New rows of some items, each solved given the old rows of all others.
 
-    ``moved`` marks the rows that changed; updates from another process contain only these rows.
+    ``moved`` marks the rows that changed; updates from another process are `PackedRows` of these.
     ``decreases`` are those of the terms of f, with the pair terms of the items but without those
     of stored similarities. ``change`` is the change of the sums over H.
     """
@@ -67,6 +67,27 @@ class RowUpdates(NamedTuple):
     decreases: Array
     violation: float
     change: Any
+
+
+class PackedRows(NamedTuple):
+    """The nonzeros of an array of rows, and a bit for each entry."""
+
+    shape: tuple[int, ...]
+    bits: Array
+    values: Array
+
+    @classmethod
+    def of(cls, rows: Array, moved: Array | None = None) -> Self:
+        """Pack an array, or only the rows that moved."""
+        nonzero = rows != 0
+        if moved is not None:
+            nonzero[~moved] = False
+        return cls(rows.shape, np.packbits(nonzero), np.compress(nonzero.ravel(), rows))
+
+    def put(self, rows: Array) -> None:
+        """Set the nonzeros."""
+        nonzero = np.unpackbits(self.bits, count=rows.size).view(np.bool_)
+        np.place(rows, nonzero.reshape(self.shape), self.values)
 
 
 class PairCorrection(NamedTuple):

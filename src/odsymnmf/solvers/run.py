@@ -33,10 +33,15 @@ class Sweep:
 
     n_iter: int
     objective: float
-    H: Any
+    read: Callable[[], Any] = field(repr=False)
     column: int | None = None
     violation: float = 1.0
     rows: int | None = None
+
+    @property
+    def H(self) -> Any:
+        """The memberships; on a cluster, they are fetched from the workers when they are read."""
+        return self.read()
 
     @property
     def is_complete(self) -> bool:
@@ -130,13 +135,15 @@ class Run:
         min_gain: float = 0.0,
         order: Array | None = None,
     ):
-        self.solver, self.sweep = solver, sweep or solver.sweep
+        self.solver = solver
+        self.sweep: Any = sweep or solver.sweep
         self.max_iter, self.tol, self.callback = max_iter, tol, callback
         self.restarts = restarts if max_iter > 0 else 0
         self.checkpoint, self.min_gain, self.order = checkpoint, min_gain, order
         self._rank = None if order is None else np.argsort(order)
-        # H after the last sweep or accepted restart; the CSR array for callbacks, if H is sparse.
-        self.H = solver.H.copy()
+        # H after the last sweep or accepted restart, which is not fetched yet if that is None; the
+        # CSR array for callbacks, if H is sparse.
+        self._H: Any = solver.H.copy()
         self._reported: Any = None
         self.state = State(retry_below=np.full(self.H.shape[1], np.inf))
         self.status: Status = "max_iter"
@@ -151,9 +158,17 @@ class Run:
         self._needs_objective = callback is not None or self.restarts > 0 or min_gain > 0
         self._zero_objective = float(solver.objective_at_zero()) if min_gain > 0 else np.inf
 
+    @property
+    def H(self) -> Any:
+        """H after the last sweep or accepted restart; the workers of a cluster send it now."""
+        if self._H is None:
+            self.sweep.fetch()
+            self._H = self.solver.H
+        return self._H
+
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return plain values and arrays from which a run can resume after this step."""
-        H = self.solver.H
+        H = self.H if self.order is None else self.solver.H
         state = dict(vars(self.state))
         arrays = {"H": H, "retry_below": state.pop("retry_below")}
         if self.order is not None:
@@ -220,10 +235,12 @@ class Run:
         else:
             result = self.sweep(self._rows_done)
         self._reported = None
-        if isinstance(self.H, np.ndarray):
-            self.H[:] = self.solver.H
+        if hasattr(self.sweep, "fetch"):
+            self._H = None
+        elif isinstance(self._H, np.ndarray):
+            self._H[:] = self.solver.H
         else:
-            self.H = self.solver.H.copy()
+            self._H = self.solver.H.copy()
         state.decreases.append(result.decrease)
         state.objective = max(state.objective - result.loss_decrease, 0.0)  # NaN stays NaN
         violation = result.violation
@@ -305,14 +322,18 @@ class Run:
 
     def _report(self, column: int | None = None, rows: int | None = None) -> None:
         """Call the callback; if it returns True, the run ends after this step."""
-        assert self.callback is not None
-        if self.order is None:
-            H = self.solver.H.view()
-            H.flags.writeable = False
-        else:
-            if self._reported is None:
-                self._reported = self.in_given_order(self.H)
-            H = self._reported
         state = self.state
-        sweep = Sweep(state.n_iter, state.objective, H, column, self._violation, rows)
+        sweep = Sweep(
+            state.n_iter, state.objective, self._readable_H, column, self._violation, rows
+        )
         self._stopped = bool(self.callback(sweep)) or self._stopped
+
+    def _readable_H(self) -> Any:
+        """Return H for a callback."""
+        if self.order is None:
+            H = self.H.view()
+            H.flags.writeable = False
+            return H
+        if self._reported is None:
+            self._reported = self.in_given_order(self.H)
+        return self._reported
