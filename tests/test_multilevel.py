@@ -100,10 +100,11 @@ def test_refined_parts_are_connected_and_inside_groups():
     graph = as_graph(A)
     labels = rng.integers(4, size=200).astype(np.int32)
     total, order = np.bincount(labels, weights=graph.degrees), rng.permutation(200)
-    rate = 1 / graph.degrees.sum()
-    parts = local_moving.refine_partition(
-        graph.links, graph.degrees, labels, total, rate, order.astype(np.int32)
-    )
+    rate, parts = 1 / graph.degrees.sum(), np.arange(200, dtype=np.int32)
+    local_moving.refine_partition(
+        graph.links, graph.degrees, labels, total, rate, order.astype(np.int32), parts,
+        graph.degrees.copy(), np.zeros(200), np.ones(200, dtype=bool), local_moving.workspace(200),
+    )  # fmt: skip
     assert 4 < len(np.unique(parts)) < 200
     for part in np.unique(parts):
         items = np.flatnonzero(parts == part)
@@ -136,7 +137,7 @@ def test_block_model_labels_match_the_rule_of_refine_labels():
     graph, rng = as_graph(A), np.random.default_rng(0)
     labels = np.where(rng.random(180) < 0.3, rng.integers(3, size=180), groups).astype(np.int32)
     for _ in range(10):
-        labels = block_model_labels(graph.links, graph.degrees, labels, 3, 1.0)
+        labels = block_model_labels(graph.links, graph.degrees, labels, 3)
     rng = np.random.default_rng(0)
     H = np.eye(3)[np.where(rng.random(180) < 0.3, rng.integers(3, size=180), groups)]
     np.testing.assert_array_equal(labels, refine_labels(H, A))

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.neighbors import NearestNeighbors
 
 from odsymnmf.defaults import Normalization
 from odsymnmf.similarity import cosine
@@ -99,8 +97,10 @@ class NearestNeighborGraph(Precomputed):
         self.n_neighbors, self.n_jobs = n_neighbors, n_jobs
 
     @cached_property
-    def neighbors(self) -> NearestNeighbors:
+    def neighbors(self) -> Any:
         """The fitted search tree of the items."""
+        from sklearn.neighbors import NearestNeighbors  # takes a while to import
+
         k = min(self.n_neighbors, self.reference.shape[0] - 1)
         return NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(self.reference)
 
@@ -127,6 +127,8 @@ def make_affinity(options: Any) -> Any:
     if affinity == "cosine":
         return Cosine()
     if affinity == "rbf":
+        from sklearn.metrics.pairwise import rbf_kernel  # takes a while to import
+
         return Kernel(partial(rbf_kernel, gamma=options.gamma))
     if affinity == "nearest_neighbors":
         return NearestNeighborGraph(options.n_neighbors, options.n_jobs)

@@ -75,7 +75,7 @@ def from_array(A: Similarity, r: int, H: Any, name: str = "init") -> Array:
         raise ValueError(f"{name} has shape {H.shape}; it must be (n, r) = ({A.n}, {r}).")
     if H.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers; got dtype {H.dtype}.")
-    H = H.astype(A.dtype)
+    H = H.astype(A.dtype, copy=not is_sparse)
     bad = np.argwhere(~(np.isfinite(H) & (H >= 0)))
     if len(bad):
         i, l = bad[0]

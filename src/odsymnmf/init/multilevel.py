@@ -99,44 +99,37 @@ class Graph:
         Modularity is that at the resolution, up to a constant factor.
         """
         labels = partition.labels.astype(np.int32, copy=False)
-        inside, known = np.zeros(labels.max(initial=-1) + 1), labels >= 0
-        local_moving.inner_sums(self.links, labels, np.ones(len(labels)), inside)
+        known = labels >= 0
         volume = np.bincount(labels[known], weights=self.degrees[known])
-        rate = partition.resolution / self.degrees.sum() if volume.any() else 0.0
-        n_groups = np.count_nonzero(np.bincount(labels[known]) > 1)
-        return int(n_groups), float(inside.sum() - rate * (volume @ volume))
+        rate = partition.resolution / (self.degrees.sum() or 1.0)
+        modularity = local_moving.inside_weight(self.links, labels) - rate * (volume @ volume)
+        return int(np.count_nonzero(np.bincount(labels[known]) > 1)), float(modularity)
 
     def refine(self, partition: Partition) -> Partition:
         """Improve labels by a degree-corrected block model, then by local moving."""
-        labels, r = partition.labels.astype(np.int32), int(partition.labels.max(initial=-1)) + 1
+        r = int(partition.labels.max(initial=-1)) + 1
         if r == 0:
             return partition
-        unit = self.links.data.sum(dtype=np.float64) / len(self.links.data)
+        # Items without a group form group r.
+        labels = np.where(partition.labels < 0, r, partition.labels).astype(np.int32)
         for _ in range(N_ROUNDS):
-            new = block_model_labels(self.links, self.degrees, labels, r, unit)
+            new = block_model_labels(self.links, self.degrees, labels, r)
             if np.array_equal(new, labels):
                 break
             labels = new
-        # Items without a group form group r during local moving.
-        rng, labels = np.random.default_rng(0), np.where(labels < 0, r, labels)
+        rng = np.random.default_rng(0)
         labels = move(self.links, self.degrees, partition.resolution, rng, labels, groups=r + 1)
         return Partition(np.where(labels == r, -1, labels), partition.resolution)
 
 
 def columns(A: Similarity, labels: Array, r: int) -> sparse.csr_array:
     """Return H with one column per group, along the degrees, scaled to fit A best."""
-    links = nonnegative(A)
-    data = links.data.astype(np.float64, copy=False)
-    G = Links(links.indptr.astype(np.int64), links.indices.astype(np.int32), data)
-    x, labels = links.sum(axis=1, dtype=np.float64), labels.astype(np.int32)
-    inner = np.zeros(r)
-    local_moving.inner_sums(G, labels, x, inner)
-    items = np.flatnonzero(labels >= 0)
-    groups, x = labels[items], x[items]
-    squares = np.bincount(groups, weights=x**2, minlength=r) ** 2
-    squares -= np.bincount(groups, weights=x**4, minlength=r)
-    scale = np.sqrt(np.divide(inner, squares, out=np.zeros(r), where=inner > 0))
-    H = sparse.csr_array((scale[groups] * x, (items, groups)), shape=(A.n, r))
+    links, items = nonnegative(A), np.flatnonzero(labels >= 0)
+    x = links.sum(axis=1, dtype=np.float64)[items]
+    H = sparse.csr_array((x, (items, labels[items])), shape=(A.n, r))
+    inner = H.multiply(links @ H).sum(axis=0)
+    squares = H.power(2).sum(axis=0) ** 2 - H.power(4).sum(axis=0)
+    H.data *= np.sqrt(np.divide(inner, squares, out=np.zeros(r), where=inner > 0))[H.indices]
     return H.astype(A.dtype)
 
 
@@ -191,8 +184,12 @@ def leiden(
             if groups.max() + 1 == len(volumes):
                 break
             total = np.bincount(groups, weights=volumes)
-            order = rng.permutation(len(volumes)).astype(np.int32)
-            parts = local_moving.refine_partition(graph, volumes, groups, total, rate, order)
+            n = len(volumes)
+            parts: Array = np.arange(n, dtype=np.int32)
+            local_moving.refine_partition(
+                graph, volumes, groups, total, rate, rng.permutation(n).astype(np.int32), parts,
+                volumes.copy(), np.zeros(n), np.ones(n, dtype=bool), local_moving.workspace(n),
+            )  # fmt: skip
             parts = renumber(parts)
             if parts.max() + 1 == len(volumes):
                 parts = groups
@@ -218,8 +215,11 @@ def move(
     n = len(volume)
     labels = np.arange(n, dtype=np.int32) if labels is None else labels.astype(np.int32)
     total = np.bincount(labels, weights=volume, minlength=groups)
-    order, rate = rng.permutation(n).astype(np.int32), resolution / volume.sum()
-    local_moving.move_nodes(G, volume, labels, total, rate, largest, order, visits)
+    local_moving.move_nodes(
+        G, volume, labels, total, resolution / volume.sum(), largest,
+        rng.permutation(n).astype(np.int32), np.ones(n, dtype=bool), visits,
+        local_moving.workspace(len(total)),
+    )  # fmt: skip
     return labels
 
 
@@ -229,7 +229,10 @@ def aggregate(G: Links, volume: Array, labels: Array, count: int = 0) -> tuple[L
     indptr = np.empty(len(total) + 1, dtype=np.int64)
     capacity = min(len(G.indices), len(total) ** 2)
     indices, data = np.empty(capacity, dtype=np.int32), np.empty(capacity)
-    end = local_moving.aggregate(G, labels, indptr, indices, data)
+    sizes = np.bincount(labels, minlength=count)
+    start, last = np.cumsum(sizes) - sizes, np.full(len(total), -1)
+    members = np.empty(len(labels), dtype=np.int32)
+    end = local_moving.aggregate(G, labels, start, members, last, indptr, indices, data)
     for array in (indices, data):  # in place: a copy would double the memory of a level
         array.resize(end, refcheck=False)
     return Links(indptr, indices, data), total
@@ -303,16 +306,16 @@ def join_groups(W: sparse.csr_array, volume: Array, group: Array) -> None:
     group[ungrouped] = joins[component]
 
 
-def block_model_labels(G: Links, degrees: Array, labels: Array, r: int, unit: float) -> Array:
+def block_model_labels(G: Links, degrees: Array, labels: Array, r: int) -> Array:
     """Return the labels of greatest likelihood in a degree-corrected block model, all at once.
 
-    The model is that of `odsymnmf.memberships.refine_labels`; links count in ``unit``.
+    The model is that of `odsymnmf.memberships.refine_labels`; links count in units of their mean.
+    Items without a group have the label r.
     """
-    groups = np.where(labels < 0, r, labels).astype(np.int32)
-    between, volume = aggregate(G, degrees, groups, r)
-    W = as_matrix(between)[:r, :r]
+    between, volume = aggregate(G, degrees, labels, r + 1)
+    unit = G.data.sum(dtype=np.float64) / len(G.data)
+    W, v = as_matrix(between)[:r, :r], volume[:r] / unit
     W.sort_indices()
-    v = volume[:r] / unit
     total, root = v.sum(), v / np.sqrt(v.sum())
     rows = np.repeat(np.arange(r), np.diff(W.indptr))
     expected = root[rows] * root[W.indices] + 1.0
@@ -321,8 +324,8 @@ def block_model_labels(G: Links, degrees: Array, labels: Array, r: int, unit: fl
     for b in blocks(r, max(1, 2**20 // r)):
         sums[b] += (v / (root[b, None] * root + 1.0)).sum(axis=1)
     model = Links(W.indptr.astype(np.int64), W.indices.astype(np.int32), log_omega)
-    new = np.empty_like(labels)
-    local_moving.block_model_moves(G, degrees, labels, model, root, sums / total, new)
+    root, new, work = np.append(root, 0.0), np.empty_like(labels), local_moving.workspace(r + 1)
+    local_moving.block_model_moves(G, labels, degrees, model, root, sums / total, new, work)
     return new
 
 

@@ -322,6 +322,7 @@ class Run:
 
     def _report(self, column: int | None = None, rows: int | None = None) -> None:
         """Call the callback; if it returns True, the run ends after this step."""
+        assert self.callback is not None
         state = self.state
         sweep = Sweep(
             state.n_iter, state.objective, self._readable_H, column, self._violation, rows
