@@ -8,7 +8,6 @@ from numba.extending import intrinsic
 
 # Options of functions that kernels call.
 HELPER: dict[str, Any] = {"nogil": True, "_nrt": False, "fastmath": {"contract"}}
-INLINED_HELPER = HELPER | {"forceinline": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -37,7 +36,7 @@ def helper(function: Callable[..., Any]) -> Any:
 
 def inlined_helper(function: Callable[..., Any]) -> Any:
     """Compile like `helper`; LLVM inlines it, in less time than Numba takes for `inline`."""
-    return njit(**INLINED_HELPER)(function)
+    return njit(**HELPER, forceinline=True)(function)
 
 
 def fastmath_helper(function: Callable[..., Any]) -> Any:

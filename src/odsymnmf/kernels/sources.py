@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from odsymnmf.kernels.compile import INLINED_HELPER, inline, inlined_helper, prefetch
+from odsymnmf.kernels.compile import inline, inlined_helper, prefetch
 
 
 class Neighbors(NamedTuple):
@@ -172,7 +172,7 @@ def _by_storage(neighbors: Any, features: Any, block: Any) -> Any:
     def call(source, *args):
         return functions[type(source)](source, *args)
 
-    @overload(call, strict=False, jit_options=INLINED_HELPER)
+    @overload(call, inline="always", strict=False)
     def _(source, *args):
         return functions[source.instance_class]
 
