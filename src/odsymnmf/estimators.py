@@ -323,11 +323,12 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _fit(self, raw: Any, r: int | None, options: FitOptions) -> None:
         """Fit ``raw`` similarities, which are not normalized yet, and set the fitted attributes."""
+        kind = raw.summary.kind  # before `prepare`, which scales similarities on Dask in place
         problem = prepare(raw, r, options)
         settings = problem.settings
         self._affinity.normalization = settings.normalization
         self.settings_ = {
-            "kind": raw.summary.kind,
+            "kind": kind,
             "normalize": None if settings.normalization is None else "degree",
             "regularization": settings.regularization,
             "upper": settings.upper,

@@ -51,7 +51,6 @@ class RemoteSimilarity:
     inverse_sqrt_degrees = Similarity.inverse_sqrt_degrees
     without_rounding = Similarity.without_rounding
     recompute = Similarity.recompute
-    summary = Similarity.summary
 
     def __init__(self, client: Any, X: Any, r: int, loss: str, affinity: str = "precomputed"):
         rows = X if isinstance(X, RowBlocks) else from_array(X, features=affinity == "cosine")
@@ -129,6 +128,14 @@ class RemoteSimilarity:
         """Return arrays that identify the similarities."""
         facts = [self.n_features or 0, self.is_sparse, self.n_unknown]
         return {"row_squares": self._statistics.row_squares, "facts": facts}
+
+    @cached_property
+    def summary(self) -> base.SimilaritySummary:
+        """Degrees, signs, density and kind."""
+        # Not the same cached_property: before Python 3.12 it has a lock, for which a worker in this
+        # process would wait.
+        summary: base.SimilaritySummary = Similarity.summary.func(self)
+        return summary
 
     def _summarize(self) -> tuple[Array, bool, float, bool]:
         """Return degrees, sign and density; whether A is binary is not determined."""

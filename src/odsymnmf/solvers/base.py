@@ -291,7 +291,7 @@ class PairwiseLoss:
 
     def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
         """Join the updates of the pieces; add the pair terms of items in different pieces."""
-        if len(parts) == 1 and len(parts[0].rows) == len(items):
+        if len(parts) == 1 and not isinstance(parts[0].rows, PackedRows):
             return parts[0]
         w0, decreases, start = self.A.weights.default, np.zeros(2), 0
         change = [np.zeros_like(array) for array in parts[0].change]
