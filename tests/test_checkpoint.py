@@ -84,7 +84,7 @@ def assert_same(f, g):
     np.testing.assert_array_equal(H, G)
     np.testing.assert_array_equal(f.history, g.history)
     np.testing.assert_array_equal(f.restart_steps, g.restart_steps)
-    for name in ("objective", "status", "n_iter", "loss_terms"):
+    for name in ("objective", "status", "n_iter", "loss_terms", "labels_changed"):
         assert getattr(f, name) == getattr(g, name)
 
 

@@ -33,6 +33,11 @@ def test_names_version_and_lazy_imports():
         _ = odsymnmf.factorise
 
 
+def test_factorize_does_not_import_scikit_learn():
+    code = "import sys, odsymnmf as od; od.factorize([[0, 1], [1, 0]], 1)"
+    assert run(f"{code}; print('sklearn' in sys.modules)").strip() == "False"
+
+
 def packages():
     yield odsymnmf
     for module in pkgutil.walk_packages(odsymnmf.__path__, "odsymnmf."):

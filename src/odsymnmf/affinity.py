@@ -15,7 +15,7 @@ Affinity = Literal["precomputed", "cosine", "rbf", "nearest_neighbors"] | Callab
 
 
 class Precomputed:
-    """X is A. The base class of the other affinities.
+    """X is A. The base class of the other affinities, which have `fit`.
 
     ``reference`` has the features of the fitted items, for similarities of new items;
     ``normalization`` is that of the fit, None without one.
@@ -82,7 +82,6 @@ class Kernel(Precomputed):
         self.kernel = kernel
 
     def fit(self, X: Any) -> Any:
-        """Return the similarities of the items to each other."""
         self.reference = X.copy()  # X may be modified after the fit
         return self.kernel(X, X)
 
@@ -105,7 +104,6 @@ class NearestNeighborGraph(Precomputed):
         return NearestNeighbors(n_neighbors=k, n_jobs=self.n_jobs).fit(self.reference)
 
     def fit(self, X: Any) -> Any:
-        """Return the similarities of the items to each other."""
         self.reference = X.copy()
         links = self.neighbors.kneighbors_graph()
         return links.maximum(links.T).astype(X.dtype)

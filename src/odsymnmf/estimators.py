@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -161,7 +162,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     status_ : {"converged", "max_iter", "stopped", "interrupted"}
         Why the best fit ended; "interrupted" if Ctrl-C was pressed during any fit.
     converged_ : bool
-        Whether the best fit reached ``tol``.
+        Whether the status is "converged": the best fit reached ``tol``.
     item_names_ : list or None
         The names of the items: the nodes of a graph, the index of a DataFrame, the ``obs_names`` of
         AnnData. None if X has no names.
@@ -297,7 +298,11 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             A = self._affinity.fit(self._validated(X, reset=True))
         names = names or input_names
         raw = as_similarity(Dataset(A, names), weights, self.zero_weight)
-        self._fit(raw, self._number_of_clusters(raw, options), options)
+        if isinstance(self.n_clusters, str | Sequence | np.ndarray):
+            r = self._choose_n_clusters(raw)
+        else:
+            r = whole_number("n_clusters", self.n_clusters, 1)
+        self._fit(raw, r, options)
         self.item_names_ = names
         return self
 
@@ -337,12 +342,12 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         }
         if self.n_init == 1 and not self.verbose:
             best = fit(problem.A, r, problem.options)
-            self.status_ = best.status
         else:
             title = type(self).__name__
-            best, self.status_ = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
-        if self.status_ != "converged":
-            warn_of(replace(best, status=self.status_), problem.options, stacklevel=3)
+            best = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
+        if best.status != "converged":
+            stacklevel = 3 if isinstance(raw, Similarity) else 4  # on Dask
+            warn_of(best, problem.options, stacklevel)
         order, rule = canonical_order(best.H), settings.refine
         H = best.H
         if sparse.issparse(H):
@@ -365,7 +370,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
         self.n_unassigned_ = int((self.labels_ < 0).sum())
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.restart_steps_, self.loss_terms_ = best.restart_steps, best.loss_terms
-        self.converged_ = best.status == "converged"
+        self.status_, self.converged_ = best.status, best.status == "converged"
         self._scales, self.similarity_ = best.scales, problem.A
         if isinstance(raw, Similarity):
             may_suit_l1 = best.scales.l1 == 0 and not settings.sparse
@@ -416,33 +421,33 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
                 "a checkpoint with n_init > 1 needs an int as random_state: without it, a resumed "
                 "fit would have other initializations."
             )
-        given = self.get_params(deep=False)
-        for name in given.keys() - OPTION_NAMES:
-            del given[name]
+        if self.n_init > 1 and self._has_sparse_init():
+            raise ValueError(
+                f"n_init={self.n_init}, but sparse memberships have no random initialization; "
+                "use n_init=1."
+            )
+        names = sorted(OPTION_NAMES & vars(self).keys())
+        given = dict(zip(names, attrgetter(*names)(self), strict=True))
         options = FitOptions(**given, diagonal=self._diagonal)
         if self.n_init > 1 and options.sparse_membership == "auto":
             options = replace(options, sparse_membership=False)
         return options
 
-    def _number_of_clusters(self, A: Similarity, options: FitOptions) -> int | None:
-        """Return the number of clusters, chosen if it is not given.
+    def _has_sparse_init(self) -> bool:
+        """Return whether memberships are sparse by request, or initialized by ego networks."""
+        is_ego = isinstance(self.init, str) and self.init == "ego"
+        return self.sparse_membership is True or is_ego
+
+    def _choose_n_clusters(self, A: Similarity) -> int | None:
+        """Choose the number of clusters.
 
         None: the initialization of sparse memberships determines it.
         """
         r: Any = self.n_clusters
-        is_ego = isinstance(self.init, str) and self.init == "ego"
-        is_sparse = self.sparse_membership is True or is_ego
-        if is_sparse and self.n_init > 1:
-            raise ValueError(
-                f"n_init={self.n_init}, but sparse memberships have no random initialization; "
-                "use n_init=1."
-            )
-        if not isinstance(r, str | Sequence | np.ndarray):
-            return whole_number("n_clusters", r, 1)
         if isinstance(r, str):
             if r != "auto":
                 raise ValueError(f'n_clusters={r!r} is not known; use a number >= 1 or "auto".')
-            if is_sparse:
+            if self._has_sparse_init():
                 return None
         self.n_clusters_search_ = n_clusters(
             A,

@@ -281,7 +281,7 @@ def _sparse_bound(A: Similarity, upper: float | None, loss: str) -> float | None
 
 def _limit_upper(A: Similarity, upper: float | None, diagonal: str) -> float:
     """Return the upper bound, at most the limit for entries that would grow without bound."""
-    limit = bound(upper)
+    limit = np.inf if upper is None else upper
     if diagonal == "ignore" and A.max_value > 0:
         lighter = A.weights.has_lighter
         size, peak = (MAX_ENTRY_WEIGHTED, A.pair_bound) if lighter else (MAX_ENTRY, A.max_value)
@@ -291,8 +291,9 @@ def _limit_upper(A: Similarity, upper: float | None, diagonal: str) -> float:
 
 
 def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
-    """Find H for options without "auto". It issues no warnings, because fits may run in threads."""
-    is_sparse, jobs = options.sparse_membership is True, threads(options.n_jobs)
+    """Find H for options without "auto". `warn_of` warns: fits may run in threads."""
+    is_sparse, n_jobs = options.sparse_membership is True, options.n_jobs
+    jobs = None if n_jobs is None else threads(n_jobs)
     make_rounds = Rounds if isinstance(A, Similarity) else A.make_rounds  # on a Dask cluster
     with limit_blas_threads():
         solver, settings = (_sparse_solver if is_sparse else _dense_solver)(A, r, options)
@@ -328,8 +329,9 @@ def fit(A: Similarity, r: int | None, options: FitOptions) -> Factorization:
     )
 
 
-def _dense_solver(A: Similarity, r: Any, options: FitOptions) -> tuple[Any, dict[str, Any]]:
+def _dense_solver(A: Similarity, r: int | None, options: FitOptions) -> tuple[Any, dict[str, Any]]:
     """Return a solver with an initial dense H, and options of its `Run`."""
+    assert r is not None
     check_memory(
         peak_memory(A, r, options.init),
         f"a fit of {A.n:,} items with r={r:,}",
@@ -344,7 +346,8 @@ def _dense_solver(A: Similarity, r: Any, options: FitOptions) -> tuple[Any, dict
     if checkpoint and checkpoint.saved:
         solver.H = checkpoint.saved[1]["H"]
     elif options.from_partition:
-        solver.H = np.minimum(options.init.toarray(), np.asarray(limit, dtype=A.dtype))
+        solver.H = options.init.toarray()
+        np.minimum(solver.H, limit, out=solver.H)
     else:
         solver.H = initialize(solver, r, options.init, as_random(options.random_state))
     return solver, {"checkpoint": checkpoint, "restarts": restarts}
@@ -384,7 +387,8 @@ def _sparse_solver(A: Similarity, r: int | None, options: FitOptions) -> tuple[A
         make = partial(make, share=MIN_GAIN, penalized=False)
     M = SparseH(H, A.dtype)
     if parts:
-        M = _best_columns(merge_columns(stored, M, make, threads(options.n_jobs)), r)
+        jobs = None if options.n_jobs is None else threads(options.n_jobs)
+        M = _best_columns(merge_columns(stored, M, make, jobs), r)
     return make(M), {"checkpoint": checkpoint, "order": order}
 
 
@@ -407,18 +411,16 @@ def _best_columns(M: Any, r: int | None) -> Any:
     return M
 
 
-def fit_best(
-    problem: Problem, n_init: int = 1, *, title: str, verbose: int = 0
-) -> tuple[Factorization, Status]:
-    """Fit from ``init`` and n_init - 1 random initializations.
+def fit_best(problem: Problem, n_init: int, *, title: str, verbose: int) -> Factorization:
+    """Fit from ``init`` and n_init - 1 random initializations, with progress.
 
-    Returns the fit with the lowest objective; the status is "interrupted" if any fit was.
+    Returns the fit with the lowest objective; its status is "interrupted" if any fit was.
     """
     options, stop = problem.options, threading.Event()
     # Drawn in advance, so that the result does not depend on n_jobs.
     draws = as_random(options.random_state).uniform(size=n_init - 1)
     # One thread for each initialization; further threads share their sweeps.
-    jobs = threads(options.n_jobs)
+    jobs = None if options.n_jobs is None else threads(options.n_jobs)
     together = min(jobs or 1, n_init)
     options = replace(options, n_jobs=None if jobs is None else jobs // together)
     results: list[tuple[float, int, Factorization]] = []
@@ -462,7 +464,7 @@ def fit_best(
     if not results:  # interrupted before the first sweep
         raise KeyboardInterrupt
     best = min(results)[2]
-    return best, "interrupted" if stop.is_set() else best.status
+    return replace(best, status="interrupted") if stop.is_set() else best
 
 
 def warn_of(result: Factorization, options: FitOptions, stacklevel: int) -> None:

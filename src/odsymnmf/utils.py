@@ -160,13 +160,11 @@ def bound(upper: Any) -> float:
     return float(upper)
 
 
-def threads(n_jobs: Any) -> int | None:
-    """Return the number of threads for ``n_jobs``: -1 is all cores, -2 all but one; None is None.
+def threads(n_jobs: Any) -> int:
+    """Return the number of threads for ``n_jobs``: -1 is all cores, -2 all but one.
 
     Within a worker of joblib, all cores are those of the worker.
     """
-    if n_jobs is None:
-        return None
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be a whole number >= 1, -1 for all cores, or None; got {n_jobs!r}."

@@ -64,6 +64,16 @@ def test_tags():
     assert not ODSymNMF(affinity="cosine").__sklearn_tags__().input_tags.pairwise
 
 
+def test_a_subclass_may_fix_options(A):
+    class Short(ODSymNMF):
+        def __init__(self, n_clusters=3):
+            super().__init__(n_clusters, loss="l1", init="random", max_iter=0)
+
+    model = Short().fit(A)
+    assert model.n_iter_ == 0
+    assert model._scales.l1 == 1
+
+
 def test_in_a_pipeline():
     texts = ["a cat and a dog", "the dog and the cat", "stocks and bonds fell", "bonds fell"] * 3
     model = make_pipeline(

@@ -21,19 +21,17 @@ from odsymnmf.choose.result import NumberOfClusters
 from odsymnmf.defaults import decide
 from odsymnmf.factorization import objective
 from odsymnmf.fit import Factorization, FitOptions, LossName, fit
-from odsymnmf.init.arrays import scale_to_fit
 from odsymnmf.init.multilevel import (
     MIN_FRACTION,
     Graph,
     Partition,
     aggregate,
-    as_matrix,
     coarsen,
     leiden,
     nonnegative,
     renumber,
 )
-from odsymnmf.init.spectral import leading_eigenvectors, rotate_to_axes
+from odsymnmf.init.spectral import leading_eigenvectors, scaled_rotation
 from odsymnmf.memberships import labels
 from odsymnmf.progress import Progress
 from odsymnmf.similarity import Similarity, as_similarity
@@ -311,8 +309,8 @@ class GraphSearch:
         # Groups smaller than half of the smallest that counts are merged into one.
         is_counted = 2 * sizes * k >= smallest
         merged = renumber(np.where(is_counted, np.arange(len(sizes)), len(sizes))[groups])
-        between, volume = aggregate(run.graph, run.volume, merged)
-        W, total = as_matrix(between), volume.sum()
+        W, volume = aggregate(run.graph, run.volume, merged)
+        total = volume.sum()
         modularity = round(W.diagonal().sum() / total - (volume @ volume) / total**2, 12) + 0.0
         length = block_model_length(W / self.unit, np.bincount(merged, weights=run.sizes))
         return int(k), float(modularity), length
@@ -404,8 +402,7 @@ class ShortFits:
         settings = decide(self.unscaled, r, self.options)
         init, V = settings.init, self.eigenvectors
         if V is not None and r <= V.shape[1]:
-            H = rotate_to_axes(V[:, :r]).astype(self.A.dtype)
-            init = scale_to_fit(self.A, H)
+            init = scaled_rotation(self.A, V[:, :r])
         result = fit(self.A, r, replace(self.options, init=init, upper=settings.upper))
         if result.status == "interrupted":
             raise KeyboardInterrupt

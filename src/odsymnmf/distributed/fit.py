@@ -134,8 +134,7 @@ class RemoteSimilarity:
         """Degrees, signs, density and kind."""
         # Not the same cached_property: before Python 3.12 it has a lock, for which a worker in this
         # process would wait.
-        summary: base.SimilaritySummary = Similarity.summary.func(self)
-        return summary
+        return Similarity.summary.func(self)  # type: ignore[attr-defined]
 
     def _summarize(self) -> tuple[Array, bool, float, bool]:
         """Return degrees, sign and density; whether A is binary is not determined."""

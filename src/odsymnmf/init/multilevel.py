@@ -57,7 +57,7 @@ class Graph:
         largest = A.data.max(initial=0.0)
         data = A.data.astype(np.float64, copy=False)
         data = data / largest if largest > 0 and largest != 1 else data
-        self.links = Links(A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), data)
+        self.links = Links(A.indptr, A.indices, data)
         rows = sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
         self.degrees = rows.sum(axis=1, dtype=np.float64)
 
@@ -66,6 +66,7 @@ class Graph:
         rng = np.random.default_rng(seed)
         if not self.degrees.any():
             return Partition(np.full(len(self.degrees), -1, dtype=np.int32), 1.0)
+        # Coarsen; Leiden on the coarse graph.
         target = max(NODES_PER_CLUSTER * r, MIN_NODES)
         levels, coarse, volume = coarsen(self.links, self.degrees, target, rng)
         node = np.arange(len(self.degrees))
@@ -74,12 +75,14 @@ class Graph:
         # Smaller groups do not count. A column with a single item explains nothing.
         min_size = max(2.0, MIN_FRACTION * len(node) / r)
         labels, resolution = search_resolution(coarse, volume, np.bincount(node), r, min_size, rng)
+        # Uncoarsen.
         while levels:
             G, volume, groups = levels.pop()
             labels = move(G, volume, resolution, rng, renumber(labels[groups]))
+        # Merge the large groups down to r; the other groups join these.
         labels = renumber(labels)
-        between, volume = aggregate(self.links, self.degrees, labels)
-        W, sizes = as_matrix(between), np.bincount(labels)
+        W, volume = aggregate(self.links, self.degrees, labels)
+        sizes = np.bincount(labels)
         large = np.flatnonzero(sizes >= min_size)
         if len(large) < r:
             several = np.flatnonzero((sizes > 1) & (volume > 0))
@@ -143,7 +146,8 @@ def coarsen(
         if groups.max() + 1 > MIN_REDUCTION * len(volume):
             break
         levels.append((G, volume, groups))
-        G, volume = aggregate(G, volume, groups)
+        W, volume = aggregate(G, volume, groups)
+        G = Links(W.indptr, W.indices, W.data)
     return levels, G, volume
 
 
@@ -196,7 +200,8 @@ def leiden(
             start = np.empty(parts.max() + 1, dtype=np.int32)
             start[parts] = groups
             node = parts[node]
-            graph, volumes = aggregate(graph, volumes, parts)
+            W, volumes = aggregate(graph, volumes, parts)
+            graph = Links(W.indptr, W.indices, W.data)
         labels = groups[node]
     return labels
 
@@ -223,8 +228,10 @@ def move(
     return labels
 
 
-def aggregate(G: Links, volume: Array, labels: Array, count: int = 0) -> tuple[Links, Array]:
-    """Return the graph of the groups, at least ``count``, and their volumes."""
+def aggregate(
+    G: Links, volume: Array, labels: Array, count: int = 0
+) -> tuple[sparse.csr_array, Array]:
+    """Return the links between the groups, at least ``count``, and the volumes of the groups."""
     total = np.bincount(labels, weights=volume, minlength=count)
     indptr = np.empty(len(total) + 1, dtype=np.int64)
     capacity = min(len(G.indices), len(total) ** 2)
@@ -235,7 +242,7 @@ def aggregate(G: Links, volume: Array, labels: Array, count: int = 0) -> tuple[L
     end = local_moving.aggregate(G, labels, start, members, last, indptr, indices, data)
     for array in (indices, data):  # in place: a copy would double the memory of a level
         array.resize(end, refcheck=False)
-    return Links(indptr, indices, data), total
+    return sparse.csr_array((data, indices, indptr), shape=(len(total), len(total))), total
 
 
 def renumber(labels: Array) -> Array:
@@ -312,9 +319,9 @@ def block_model_labels(G: Links, degrees: Array, labels: Array, r: int) -> Array
     The model is that of `odsymnmf.memberships.refine_labels`; links count in units of their mean.
     Items without a group have the label r.
     """
-    between, volume = aggregate(G, degrees, labels, r + 1)
+    W, volume = aggregate(G, degrees, labels, r + 1)
     unit = G.data.sum(dtype=np.float64) / len(G.data)
-    W, v = as_matrix(between)[:r, :r], volume[:r] / unit
+    W, v = W[:r, :r], volume[:r] / unit
     W.sort_indices()
     total, root = v.sum(), v / np.sqrt(v.sum())
     rows = np.repeat(np.arange(r), np.diff(W.indptr))
@@ -323,13 +330,7 @@ def block_model_labels(G: Links, degrees: Array, labels: Array, r: int) -> Array
     sums = np.bincount(rows, weights=W.data / unit / expected * v[W.indices], minlength=r)
     for b in blocks(r, max(1, 2**20 // r)):
         sums[b] += (v / (root[b, None] * root + 1.0)).sum(axis=1)
-    model = Links(W.indptr.astype(np.int64), W.indices.astype(np.int32), log_omega)
+    model = Links(W.indptr, W.indices, log_omega)
     root, new, work = np.append(root, 0.0), np.empty_like(labels), local_moving.workspace(r + 1)
     local_moving.block_model_moves(G, labels, degrees, model, root, sums / total, new, work)
     return new
-
-
-def as_matrix(G: Links) -> sparse.csr_array:
-    """Return a graph as a CSR array."""
-    n = len(G.indptr) - 1
-    return sparse.csr_array((G.data, G.indices, G.indptr), shape=(n, n))

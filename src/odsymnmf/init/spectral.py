@@ -26,11 +26,16 @@ def spectral(solver: Any, r: int, rng: RandomSource) -> Array:
     Ying, "Simple, direct and efficient multi-way spectral clustering", 2019).
     """
     A = solver.A
-    H = scale_to_fit(A, rotate_to_axes(leading_eigenvectors(A, min(r, A.n))).astype(A.dtype))
+    H = scaled_rotation(A, leading_eigenvectors(A, min(r, A.n)))
     if H.shape[1] == r:
         return H
     extra = rng.uniform(size=(A.n, r - H.shape[1])) * H.max(initial=0.0)
     return scale_to_fit(A, np.hstack([H, extra]).astype(A.dtype))
+
+
+def scaled_rotation(A: Similarity, V: Array) -> Array:
+    """Return eigenvectors V rotated to the axes, clipped at zero and scaled to fit A."""
+    return scale_to_fit(A, rotate_to_axes(V).astype(A.dtype))
 
 
 def rotate_to_axes(V: Array) -> Array:

@@ -4,7 +4,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from odsymnmf.similarity.base import (
     Similarity,
@@ -73,13 +72,6 @@ class Dense(Similarity):
             for b in blocks(self.n, 256):
                 scaled[b] = self.A[b] * s[b, None] * s
         return Dense(scaled, self.weights.scale(s))
-
-    def to_csr(self) -> sparse.csr_array:
-        pieces = []
-        for b in blocks(self.n, 256):
-            rows = self.dense_rows(np.arange(b.start, b.stop), self.dtype)
-            pieces.append(sparse.csr_array(rows))
-        return sparse.vstack(pieces, format="csr")
 
     def subset(self, items: Array) -> "Dense":
         return Dense(self.A[items][:, items], self.weights.subset(items))

@@ -185,10 +185,8 @@ def clean_rows(A: Any, first: int = 0) -> CleanRows:
     on_diagonal = items + first == A.indices
     diagonal = np.zeros(A.shape[0], dtype=A.dtype)
     diagonal[items[on_diagonal]] = A.data[on_diagonal]
-    dropped = on_diagonal | (A.data == 0)
-    if dropped.any():
-        A = keep_entries(A, ~dropped)
-    del items, on_diagonal, dropped
+    A = keep_entries(A, ~on_diagonal & (A.data != 0))
+    del items, on_diagonal
     nan = np.isnan(A.data)
     if not nan.any():
         return CleanRows(A, diagonal, None)

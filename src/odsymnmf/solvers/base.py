@@ -134,6 +134,8 @@ class PairwiseLoss:
     auto_normalize: ClassVar[bool] = False
     # Whether a solver for sparse H exists.
     supports_sparse_h: ClassVar[bool] = False
+    # A method that returns the terms of a loss of several terms, for ``loss_terms`` of the result.
+    loss_terms: Any = None
     # Name of the quantity of which f(0) - f(H) is the explained part.
     explained_name: ClassVar[str]
     scales: Scales

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 
-from odsymnmf.membership_view import MembershipView
 from odsymnmf.persistence import prefixed, without_prefix
 from odsymnmf.solvers.checkpoint import Checkpoint
 from odsymnmf.solvers.restarts import restart_column, restart_order
@@ -141,10 +140,8 @@ class Run:
         self.restarts = restarts if max_iter > 0 else 0
         self.checkpoint, self.min_gain, self.order = checkpoint, min_gain, order
         self._rank = None if order is None else np.argsort(order)
-        # H after the last sweep or accepted restart, which is not fetched yet if that is None; the
-        # CSR array for callbacks, if H is sparse.
+        # H after the last sweep or accepted restart; None if it has not been fetched yet.
         self._H: Any = solver.H.copy()
-        self._reported: Any = None
         self.state = State(retry_below=np.full(self.H.shape[1], np.inf))
         self.status: Status = "max_iter"
         self.history: Array = np.empty(0)
@@ -171,6 +168,8 @@ class Run:
         H = self.H if self.order is None else self.solver.H
         state = dict(vars(self.state))
         arrays = {"H": H, "retry_below": state.pop("retry_below")}
+        if self._labels is not None:
+            arrays["labels"] = self._labels
         if self.order is not None:
             arrays |= {"H": H.csr(), "order": self.order}
         return {"state": state}, arrays | prefixed("sums", self.solver.state())
@@ -184,6 +183,7 @@ class Run:
         if checkpoint and checkpoint.saved:
             header, arrays = checkpoint.saved
             self.state = State(**header["state"], retry_below=arrays["retry_below"])
+            self._labels = arrays.get("labels")
             self.solver.load(without_prefix("sums", arrays))
         state = self.state
         try:
@@ -221,9 +221,11 @@ class Run:
         self.end = self.solver.objective(self.H)
         # Decreases are added from the end, so that nothing cancels.
         decreases = np.append(0.0, self.state.decreases[::-1])
-        end = self.end if self.order is None else self.end + self.solver.penalty(self.H)
+        end = self.end  # with the penalty of a sparse H
+        if self.order is not None:
+            end += self.solver.penalty(self.H)
         self.history = end + np.cumsum(decreases)[::-1]
-        if min(self.solver.scales) > 0:
+        if self.solver.loss_terms is not None:
             self.loss_terms = self.solver.loss_terms(self.H)
 
     def _sweep(self) -> None:
@@ -234,7 +236,6 @@ class Run:
             result = self.sweep()
         else:
             result = self.sweep(self._rows_done)
-        self._reported = None
         if hasattr(self.sweep, "fetch"):
             self._H = None
         elif isinstance(self._H, np.ndarray):
@@ -261,6 +262,8 @@ class Run:
         """Return the column of the largest entry of every row of H."""
         if isinstance(self.H, np.ndarray):
             return self.H.argmax(axis=1)
+        from odsymnmf.membership_view import MembershipView  # imports scikit-learn
+
         return MembershipView(self.H.csr()).labels
 
     def _begin_round(self) -> None:
@@ -323,18 +326,15 @@ class Run:
     def _report(self, column: int | None = None, rows: int | None = None) -> None:
         """Call the callback; if it returns True, the run ends after this step."""
         assert self.callback is not None
-        state = self.state
-        sweep = Sweep(
-            state.n_iter, state.objective, self._readable_H, column, self._violation, rows
-        )
+        state, read = self.state, partial(self._in_given_form, self._H)
+        sweep = Sweep(state.n_iter, state.objective, read, column, self._violation, rows)
         self._stopped = bool(self.callback(sweep)) or self._stopped
 
-    def _readable_H(self) -> Any:
-        """Return H for a callback."""
-        if self.order is None:
-            H = self.H.view()
-            H.flags.writeable = False
-            return H
-        if self._reported is None:
-            self._reported = self.in_given_order(self.H)
-        return self._reported
+    def _in_given_form(self, H: Any) -> Any:
+        """Return H (None: that on a cluster) read-only, or as a CSR array in the order of items."""
+        H = self.H if H is None else H
+        if self.order is not None:
+            return self.in_given_order(H)
+        H = H.view()
+        H.flags.writeable = False
+        return H

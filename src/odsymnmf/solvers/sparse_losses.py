@@ -72,6 +72,7 @@ class SparseLoss:
     bounded: ClassVar[bool]
     degree: ClassVar[int]
     scales: ClassVar[Scales]
+    loss_terms: ClassVar[Any] = None
     restarts: ClassVar[int] = 0
     # Items are in the order of their strongest column: adjacent items are in different rounds.
     run_length: ClassVar[int] = 1
