@@ -27,6 +27,8 @@ COARSENING_VISITS, VISITS = 3, 10
 N_STEPS = 16
 # Groups smaller than this fraction of the mean size n / r do not count.
 MIN_FRACTION = 0.1
+# Items whose similarities are multiplied at a time.
+BLOCK_ITEMS = 2**14
 # Rounds of the block model: more hardly change a label.
 N_ROUNDS = 10
 
@@ -130,7 +132,9 @@ def columns(A: Similarity, labels: Array, r: int) -> sparse.csr_array:
     links, items = nonnegative(A), np.flatnonzero(labels >= 0)
     x = links.sum(axis=1, dtype=np.float64)[items]
     H = sparse.csr_array((x, (items, labels[items])), shape=(A.n, r))
-    inner = H.multiply(links @ H).sum(axis=0)
+    inner = np.zeros(r)
+    for b in blocks(A.n, BLOCK_ITEMS):  # the product of all rows would take as much memory as A
+        inner += H[b].multiply(links[b] @ H).sum(axis=0)
     squares = H.power(2).sum(axis=0) ** 2 - H.power(4).sum(axis=0)
     H.data *= np.sqrt(np.divide(inner, squares, out=np.zeros(r), where=inner > 0))[H.indices]
     return H.astype(A.dtype)
@@ -233,7 +237,8 @@ def aggregate(
 ) -> tuple[sparse.csr_array, Array]:
     """Return the links between the groups, at least ``count``, and the volumes of the groups."""
     total = np.bincount(labels, weights=volume, minlength=count)
-    indptr = np.empty(len(total) + 1, dtype=np.int64)
+    # Of the type of the indices, which SciPy would widen otherwise.
+    indptr = np.empty(len(total) + 1, dtype=G.indptr.dtype)
     capacity = min(len(G.indices), len(total) ** 2)
     indices, data = np.empty(capacity, dtype=np.int32), np.empty(capacity)
     sizes = np.bincount(labels, minlength=count)
