@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import graphs
 from benchmarks.problems import load
 
-CHOOSE, REPORT = "choose", "report"
+TUNING, HELD_OUT = "tuning", "held-out"
 # The families whose problems are graphs without negative links.
 GRAPHS = ["real", "lfr", "planted", "points", "overlapping"]
 
@@ -195,4 +195,4 @@ def problems(data: Path | None, families: list[str] | None = None) -> Iterator[P
     }
     for family in families or sources:
         for number, (name, make) in enumerate(sources[family]):
-            yield Problem(family, name, (CHOOSE, REPORT)[number % 2], make)
+            yield Problem(family, name, (TUNING, HELD_OUT)[number % 2], make)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import odsymnmf as od
 from benchmarks import graphs
-from benchmarks.families import CHOOSE, GRAPHS, REPORT, Problem, documents, problems
+from benchmarks.families import GRAPHS, HELD_OUT, TUNING, Problem, documents, problems
 from benchmarks.problems import load
 from benchmarks.timing import cpu_seconds, table
 
@@ -64,7 +64,7 @@ def tables(title: str, measured: Iterator[Row]) -> None:
     header = ["problem", "half", "true", "recommended", "evidence", "NMI", "CPU s"]
     table(title, header, cells())
     summary = []
-    for half in (CHOOSE, REPORT, "fresh", None):
+    for half in (TUNING, HELD_OUT, "fresh", None):
         selected = [row for row in rows if half in (None, row.problem.half)]
         if selected:
             clear = [row.nmi for row in selected if row.evidence != "none"]

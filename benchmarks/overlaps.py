@@ -86,10 +86,10 @@ def main(data: Path | None) -> None:
     header = ["n, groups, shared, degree, mixing, size ratio", *names]
     table("Overlapping NMI / mean best-match F1", header, cells())
     header = ["rule or method", "overlapping NMI", "mean best-match F1", "omega", "worst NMI"]
-    for half, part in (("chooses", rows[::2]), ("reports", rows[1::2])):
+    for half, part in (("tuning", rows[::2]), ("held-out", rows[1::2])):
         means = {name: np.mean([row[name] for row in part], axis=0) for name in rows[0]}
         table(
-            f"Overlapping groups, half that {half}, {len(part)} problems",
+            f"Overlapping groups, {half} half, {len(part)} problems",
             header,
             [
                 [name, *(f"{x:.3f}" for x in mean), f"{min(row[name][0] for row in part):.3f}"]

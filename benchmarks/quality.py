@@ -14,7 +14,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import odsymnmf as od
-from benchmarks.families import CHOOSE, GRAPHS, REPORT, Problem, problems
+from benchmarks.families import GRAPHS, HELD_OUT, TUNING, Problem, problems
 from benchmarks.methods import METHODS, spectral_clustering
 from benchmarks.timing import cpu_seconds, table
 from odsymnmf import metrics
@@ -104,13 +104,13 @@ def main(data: Path | None) -> None:
             yield [p.name, p.half, *(f"{row[n].nmi:.3f}" if n in row else "-" for n in names)]
 
     table("NMI with the known groups", ["problem", "half", *names], cells())
-    for half in (CHOOSE, REPORT):
+    for half in (TUNING, HELD_OUT):
         families: dict[str, list[dict[str, Score]]] = {}
         for p, row in scores_of.items():
             if p.half == half:
                 families.setdefault(p.family, []).append(row)
         table(
-            f"Mean NMI by family, half that {half}s",
+            f"Mean NMI by family, {half} half",
             ["family", "problems", *names],
             [
                 [family, len(rows), *(summary(rows, name)[0] for name in names)]
@@ -120,4 +120,4 @@ def main(data: Path | None) -> None:
         graphs = [row for family, rows in families.items() if family in GRAPHS for row in rows]
         header = ["method", "mean NMI", "worst", "mean ARI", "collapses", "time / paper's"]
         rows = [[name, *summary(graphs, name)] for name in names]
-        table(f"{len(graphs)} graphs, half that {half}s", header, rows)
+        table(f"{len(graphs)} graphs, {half} half", header, rows)
