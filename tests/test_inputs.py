@@ -363,3 +363,10 @@ def test_what_is_no_similarity_names_the_remedy(tmp_path):
     ]:
         with pytest.raises(ValueError, match=remedy):
             call()
+
+
+@pytest.mark.parametrize("call", [ODSymNMF(2).fit, lambda A: od.factorize(A, 2)])
+def test_warnings_name_the_line_of_the_user(call):
+    with pytest.warns(UserWarning, match="all similarities of different items are 0") as record:
+        call(np.zeros((4, 4)))
+    assert {warning.filename for warning in record} == {__file__}

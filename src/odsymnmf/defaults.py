@@ -17,7 +17,7 @@ from odsymnmf.init.arrays import as_sets
 from odsymnmf.similarity import Dense, Similarity, Sparse
 from odsymnmf.similarity.base import Kind, inverse_sqrt
 from odsymnmf.solvers.losses import loss_class, names
-from odsymnmf.utils import Array, available_memory
+from odsymnmf.utils import Array, available_memory, user_stacklevel
 
 if TYPE_CHECKING:
     from odsymnmf.fit import FitOptions
@@ -195,7 +195,7 @@ def warn_about_input(A: Similarity, r: Any) -> None:
     elif isinstance(r, int | np.integer) and r > A.n:
         message = f"{r} clusters for {A.n} items: at least {r - A.n} clusters are empty"
     if message:
-        warnings.warn(message, stacklevel=3)
+        warnings.warn(message, stacklevel=user_stacklevel())
 
 
 def _are_distances(A: Array) -> bool:

@@ -28,7 +28,7 @@ from odsymnmf.fitted_model import FittedModelMixin
 from odsymnmf.inputs import Dataset, features_and_names, kind_of, to_similarity_matrix
 from odsymnmf.memberships import canonical_order, labels, refine_labels
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.utils import RandomState, blocks, plain_signature, whole_number
+from odsymnmf.utils import RandomState, blocks, plain_signature, user_stacklevel, whole_number
 
 
 class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -346,8 +346,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
             title = type(self).__name__
             best = fit_best(problem, self.n_init, title=title, verbose=self.verbose)
         if best.status != "converged":
-            stacklevel = 3 if isinstance(raw, Similarity) else 4  # on Dask
-            warn_of(best, problem.options, stacklevel)
+            warn_of(best, problem.options)
         order, rule = canonical_order(best.H), settings.refine
         H = best.H
         if sparse.issparse(H):
@@ -379,7 +378,7 @@ class ODSymNMF(FittedModelMixin, TransformerMixin, ClusterMixin, BaseEstimator):
                 warnings.warn(
                     "every item is unassigned, because no cluster has two items; use fewer "
                     "clusters, or another init",
-                    stacklevel=3,
+                    stacklevel=user_stacklevel(),
                 )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:

@@ -200,7 +200,7 @@ def factorize(
         count = None if isinstance(r, str) and r == "auto" else whole_number("r", r, 1)
         problem = prepare(similarity, count, options)
         result = fit(problem.A, problem.r, problem.options)
-    warn_of(result, options, stacklevel=2)
+    warn_of(result, options)
     return replace(result, names=names)
 
 

@@ -32,6 +32,7 @@ from odsymnmf.utils import (
     check_memory,
     limit_blas_threads,
     threads,
+    user_stacklevel,
     whole_number,
 )
 
@@ -263,7 +264,7 @@ def prepare(raw: Similarity, r: int | None, options: FitOptions) -> Problem:
         warnings.warn(
             f"{n_groups} groups found, fewer than the {r} clusters requested: the other "
             "columns of H are zero. Use fewer clusters, or another init.",
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     options = replace(options, init=columns(A, partition.labels, r), from_partition=True)
     return Problem(A, r, options, settings, graph, partition)
@@ -400,7 +401,7 @@ def _best_columns(M: Any, r: int | None) -> Any:
         warnings.warn(
             f"the initialization finds {M.r} clusters, fewer than r={r}: the other columns are "
             'zero. Use r="auto", give more sets with init=, or use sparse_membership=False.',
-            stacklevel=4,
+            stacklevel=user_stacklevel(),
         )
         return M
     H = M.csr()
@@ -467,7 +468,7 @@ def fit_best(problem: Problem, n_init: int, *, title: str, verbose: int) -> Fact
     return replace(best, status="interrupted") if stop.is_set() else best
 
 
-def warn_of(result: Factorization, options: FitOptions, stacklevel: int) -> None:
+def warn_of(result: Factorization, options: FitOptions) -> None:
     """Warn if labels still changed when ``max_iter`` was reached, or if a fit was interrupted."""
     if result.status == "max_iter" and result.labels_changed:
         # Imported here: the import takes longer than most fits.
@@ -478,13 +479,13 @@ def warn_of(result: Factorization, options: FitOptions, stacklevel: int) -> None
             "changed in the second half of them. Increase max_iter for a more accurate minimum, or "
             "tol to stop earlier.",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=user_stacklevel(),
         )
     if result.status == "interrupted":
         warnings.warn(
             f"interrupted: the result is that after {result.n_iter} complete sweeps, not a minimum",
             InterruptedWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=user_stacklevel(),
         )
 
 

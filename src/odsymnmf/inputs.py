@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from odsymnmf.utils import Array
+from odsymnmf.utils import Array, user_stacklevel
 
 __all__ = ["to_similarity_matrix"]
 
@@ -323,7 +323,7 @@ def _matrix(
     n = len(sides)
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
     _refuse_bipartite(sides, ends)
-    weight = _weight_key(weight, attributes)
+    weight = _weight_key(weight, attributes) if len(ends) else None
     weights: list[Any] = [1] * len(ends) if weight is None else attributes[weight]
     try:
         values = np.array(weights, dtype=np.float64).reshape(-1)
@@ -361,7 +361,7 @@ def _weight_key(weight: str | None, attributes: dict[str, list[Any]]) -> str | N
                 f"{', '.join(map(repr, numeric))} are not used. Choose with edge_weight="
                 f"{numeric[0]!r} or edge_weight={weight!r}, an argument of fit and of "
                 "inputs.to_similarity_matrix, whose result all functions accept.",
-                stacklevel=6,
+                stacklevel=user_stacklevel(),
             )
     elif weight is not None and weight not in attributes:
         known = ", ".join(map(repr, attributes)) or "none"

@@ -1,6 +1,7 @@
 """Arrays, seeds, checks of options, BLAS threads and memory."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -18,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 Array = NDArray[Any]
 
+PACKAGE = os.path.dirname(__file__)
 # Bytes of a cache line.
 CACHE_LINE = 64
 # Entries of a block of rows that are computed or copied at a time.
@@ -48,6 +50,14 @@ def optional_import(module: str, needed_by: str, install: str) -> Any:
         raise ImportError(
             f"{needed_by} needs {package}; install it with: pip install {install}"
         ) from error
+
+
+def user_stacklevel() -> int:
+    """Return the ``stacklevel`` with which a warning names the first line outside the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def blocks(n: int, size: int | None = None, *, width: int = 1) -> Iterator[slice]:

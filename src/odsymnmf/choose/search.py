@@ -35,7 +35,14 @@ from odsymnmf.init.spectral import leading_eigenvectors, scaled_rotation
 from odsymnmf.memberships import labels
 from odsymnmf.progress import Progress
 from odsymnmf.similarity import Similarity, as_similarity
-from odsymnmf.utils import Array, as_random, limit_blas_threads, plain_signature, whole_number
+from odsymnmf.utils import (
+    Array,
+    as_random,
+    limit_blas_threads,
+    plain_signature,
+    user_stacklevel,
+    whole_number,
+)
 
 # Graphs. Components smaller than this fraction of the largest are left out.
 MIN_COMPONENT = 0.01
@@ -186,7 +193,8 @@ def n_clusters(
             result = search_by_stability(A, given, options, random_state, n_jobs, progress)
     if result.evidence == "none" and resolution is None:
         remedy = "give a number of clusters or a resolution, or see the table of partitions"
-        warnings.warn(f"n_clusters={result.n_clusters}: {result.reason}; {remedy}", stacklevel=2)
+        message = f"n_clusters={result.n_clusters}: {result.reason}; {remedy}"
+        warnings.warn(message, stacklevel=user_stacklevel())
     return result
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from odsymnmf.persistence import flattened, read_arrays, write_arrays
 from odsymnmf.similarity import Similarity
-from odsymnmf.utils import RandomState
+from odsymnmf.utils import RandomState, user_stacklevel
 
 KIND = "checkpoint"
 # Messages for the parts of the identity that are hashes.
@@ -61,7 +61,8 @@ class Checkpoint:
             if required:
                 raise
             # A full disk must not end the fit.
-            warnings.warn(f"the checkpoint is out of date: {error}", RuntimeWarning, stacklevel=2)
+            message = f"the checkpoint is out of date: {error}"
+            warnings.warn(message, RuntimeWarning, stacklevel=user_stacklevel())
 
 
 def hash_of_similarity(A: Similarity) -> str:
