@@ -223,6 +223,12 @@ class SparseLoss:
 
     def merge(self, items: Array, parts: list[RowUpdates]) -> RowUpdates:
         """Join the updates of the pieces; add the pair terms of items in different pieces."""
+        if len(parts) == 1:
+            log, pair_terms = parts[0].rows
+            top, moved = int(log.top[0]), parts[0].moved
+            rows = NewRows(log.span, log.column[:top].copy(), log.value[:top].copy(), moved)
+            decreases = parts[0].decreases - self.w0 * pair_terms
+            return parts[0]._replace(rows=rows, decreases=decreases)
         logs = [part.rows[0] for part in parts]
         tops = [int(log.top[0]) for log in logs]
         begins = np.cumsum([0, *tops[:-1]])
