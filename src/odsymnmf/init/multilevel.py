@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from odsymnmf.kernels import local_moving
 from odsymnmf.kernels.sparse_h import Links
 from odsymnmf.similarity import Similarity
-from odsymnmf.utils import Array, blocks
+from odsymnmf.utils import Array, as_csr, blocks
 
 # The coarse graph has about this many nodes per cluster, and at least MIN_NODES in all.
 NODES_PER_CLUSTER, MIN_NODES = 16, 2000
@@ -56,6 +56,7 @@ class Graph:
     """
 
     def __init__(self, A: sparse.csr_array):
+        A = as_csr(A, "A")
         largest = A.data.max(initial=0.0)
         data = A.data.astype(np.float64, copy=False)
         data = data / largest if largest > 0 and largest != 1 else data

@@ -227,7 +227,7 @@ def block_product(A: Array, V: Array, items: Array) -> tuple[Array, Array]:
     first, stop = int(items[0]), int(items[-1]) + 1
     if stop - first != len(items):
         rows = clear_diagonal(A[items], items)
-        return rows @ V, rows[:, items]
+        return rows @ V, np.ascontiguousarray(rows[:, items])
     rows = A[first:stop]
     S = rows[:, first:stop].copy()
     np.fill_diagonal(S, 0)
