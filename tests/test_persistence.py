@@ -183,7 +183,7 @@ BAD = {
     "other shape": (rewritten(lambda h, a: a.update(labels_=np.zeros(2))), "items or clusters"),
     "indices": (
         rewritten(lambda h, a: a.update({"membership_.indices": a["membership_.indices"] + 9})),
-        "indices",
+        "ind(ices|ex)",  # depends on the version of SciPy
     ),
 }
 

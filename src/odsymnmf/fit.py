@@ -1,4 +1,4 @@
-"""Fit validated similarities: choose storage of H, initialization, solver and scheduler."""
+"""Fit validated similarities: partition, normalization, initialization, solver and sweeps."""
 
 import threading
 import warnings
@@ -230,7 +230,7 @@ class Problem(NamedTuple):
 
 
 def prepare(raw: Similarity, r: int | None, options: FitOptions) -> Problem:
-    """Decide all options, normalize the similarities; partition them if ``init="multilevel"``.
+    """Decide all options; partition the graph if ``init="multilevel"``; normalize it.
 
     ``raw`` are the similarities before they are normalized. With r = None, the initialization of a
     sparse H determines the number of clusters. For small graphs, labels from eigenvectors are

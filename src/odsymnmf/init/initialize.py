@@ -1,4 +1,7 @@
-"""The initializations of a dense H by name, from arrays, labels or sets."""
+"""The initializations of a dense H by name, from arrays, labels or sets.
+
+"multilevel" is an array here: `odsymnmf.fit.prepare` partitions the graph.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -181,12 +181,10 @@ def search_resolution(
 def leiden(
     G: Links, volume: Array, resolution: float, rng: np.random.Generator, n_iter: int = 2
 ) -> Array:
-    """Return the labels that ``n_iter`` iterations of the Leiden algorithm find.
-
-    ``node`` is the node of the current level to which each node of G belongs.
-    """
+    """Return the labels that ``n_iter`` iterations of the Leiden algorithm find."""
     labels, rate = np.arange(len(volume), dtype=np.int32), resolution / volume.sum()
     for _ in range(n_iter):
+        # ``node`` is the node of the current level to which each node of G belongs.
         graph, volumes, start, node = G, volume, labels, np.arange(len(volume))
         while True:
             groups = renumber(move(graph, volumes, resolution, rng, start))
@@ -302,7 +300,7 @@ def join_groups(W: sparse.csr_array, volume: Array, group: Array) -> None:
         nodes, place = np.unique(links.row[joins], return_inverse=True)
         shape = (len(nodes), r)
         T = sparse.csr_array((links.data[joins], (place, group[links.col[joins]])), shape=shape)
-        group[nodes] = T.argmax(axis=1)
+        group[nodes] = np.asarray(T.argmax(axis=1)).ravel()  # a column in SciPy 1.12
     ungrouped, known = np.flatnonzero((group < 0) & (volume > 0)), group >= 0
     if not (len(ungrouped) and known.any()):
         return

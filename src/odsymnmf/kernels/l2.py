@@ -1,4 +1,4 @@
-"""l2: rows of H, each entry at its optimum (exact coordinate descent).
+"""l2 and symNMF: rows of H, each entry at its optimum (exact coordinate descent).
 
 With the other rows fixed, row x of item k minimizes x^T M x - 2 b . x over 0 <= x <= upper, where
 M = sum_{j != k} w_kj h_j h_j^T and b = sum_{j != k} w_kj A_kj h_j. Half its gradient is -q with

@@ -130,7 +130,7 @@ class PairwiseLoss:
     relative_tol: ClassVar[bool]
     # The violation of a sweep, given those of its parts.
     combine_violations: ClassVar[Any] = max
-    # Whether "auto" means normalized similarities, a bound on H and the spectral initialization.
+    # Whether "auto" means normalized similarities, a bound on H and a multilevel or spectral init.
     auto_normalize: ClassVar[bool] = False
     # Whether a solver for sparse H exists.
     supports_sparse_h: ClassVar[bool] = False
